@@ -1,0 +1,65 @@
+package artifact
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+//go:embed hooks
+var hooks embed.FS
+
+// Where the sandbox keeps the hooks and what they capture. Both equal the directories of the same
+// purpose in package backend, which this package does not import.
+const (
+	hookDir    = "/run/sandbox/hooks"
+	captureDir = "/run/sandbox/artifacts"
+)
+
+// captureEnv tells the hooks where to write. Child processes inherit it and capture as well.
+const captureEnv = "SANDBOX_ARTIFACTS=" + captureDir
+
+// Hooks returns what captures the figures of a program: files to put below the sandbox's hook
+// directory, by their path relative to it, and NAME=value pairs for the program's environment.
+// Languages whose figures are files anyway have neither.
+func Hooks(language string) (files map[string][]byte, env []string) {
+	switch language {
+	case "python":
+		env = []string{
+			captureEnv,
+			"PYTHONPATH=" + hookDir + "/python",
+			"MPLBACKEND=Agg",
+		}
+	case "r":
+		env = []string{
+			captureEnv,
+			"R_PROFILE_USER=" + hookDir + "/r/profile.R",
+		}
+	default:
+		return nil, nil
+	}
+	return hookFiles(language), env
+}
+
+// hookFiles reads the embedded hooks of a language, which cannot fail.
+func hookFiles(language string) map[string][]byte {
+	files := make(map[string][]byte)
+	dir := path.Join("hooks", language)
+	entries, _ := hooks.ReadDir(dir)
+	for _, entry := range entries {
+		data, _ := fs.ReadFile(hooks, path.Join(dir, entry.Name()))
+		files[path.Join(language, entry.Name())] = data
+	}
+	return files
+}
+
+// extensions are the endings of files that are collected from the working directory. JSON, text and
+// Markdown are left out on purpose: projects keep their own settings and notes in them.
+var extensions = [...]string{
+	".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg", ".pdf", ".html", ".htm", ".csv", ".tsv",
+}
+
+// Extensions returns the endings, lower case and with the dot, of the files that are collected from
+// the working directory.
+func Extensions() []string { return slices.Clone(extensions[:]) }
