@@ -1,0 +1,209 @@
+package seccomp_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/net/bpf"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/seccomp/profile"
+)
+
+// Values of struct seccomp_data.arch, from linux/audit.h.
+const (
+	auditAMD64 = 0xc000003e
+	auditARM64 = 0xc00000b7
+	auditI386  = 0x40000003
+	auditARM   = 0x40000028
+)
+
+// What a filter returns, from linux/seccomp.h.
+const (
+	retAllow = 0x7fff0000
+	retErrno = 0x00050000
+)
+
+// newest is the last call that the profile names. Later ones do not exist as far as programs can see.
+const newest = "futex_requeue"
+
+// A machine is an architecture with its compiled filter.
+type machine struct {
+	goarch string
+	audit  uint32
+	calls  map[string]uint32
+	vm     *bpf.VM
+}
+
+func machines(t *testing.T) []machine {
+	t.Helper()
+	list := []machine{{goarch: "amd64", audit: auditAMD64}, {goarch: "arm64", audit: auditARM64}}
+	for i := range list {
+		m := &list[i]
+		m.calls = callNumbers(t, m.goarch)
+		m.vm = load(t, "filter_"+m.goarch+".bpf")
+	}
+	return list
+}
+
+// load reads a compiled filter.
+func load(t *testing.T, file string) *bpf.VM {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var program []bpf.RawInstruction
+	for ; len(raw) >= 8; raw = raw[8:] {
+		program = append(program, bpf.RawInstruction{
+			Op: binary.LittleEndian.Uint16(raw), Jt: raw[2], Jf: raw[3], K: binary.LittleEndian.Uint32(raw[4:]),
+		})
+	}
+	instructions, all := bpf.Disassemble(program)
+	if !all {
+		t.Fatalf("%s: not all instructions are known", file)
+	}
+	vm, err := bpf.NewVM(instructions)
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return vm
+}
+
+// ask returns what the filter says about a call. The VM reads words in network order, the kernel in
+// its own, so the words of struct seccomp_data are put down in network order.
+func (m machine) ask(t *testing.T, audit, number uint32, args [6]uint64) uint32 {
+	t.Helper()
+	data := make([]byte, 64)
+	binary.BigEndian.PutUint32(data[0:], number)
+	binary.BigEndian.PutUint32(data[4:], audit)
+	for i, arg := range args {
+		binary.BigEndian.PutUint32(data[16+8*i:], uint32(arg))
+		binary.BigEndian.PutUint32(data[20+8*i:], uint32(arg>>32))
+	}
+	ret, err := m.vm.Run(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uint32(ret)
+}
+
+// callNumbers reads the numbers of an architecture from golang.org/x/sys, which has them from the
+// kernel's own headers and not from libseccomp.
+func callNumbers(t *testing.T, goarch string) map[string]uint32 {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "golang.org/x/sys").Output()
+	if err != nil {
+		t.Fatalf("find golang.org/x/sys: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "unix", "zsysnum_linux_"+goarch+".go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]uint32{}
+	for _, m := range regexp.MustCompile(`(?m)^\s+SYS_(\w+)\s+= (\d+)$`).FindAllSubmatch(text, -1) {
+		number, err := strconv.ParseUint(string(m[2]), 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls[strings.ToLower(string(m[1]))] = uint32(number)
+	}
+	return calls
+}
+
+// want is what the profile means for a call: the first rule that matches, or the default.
+func want(p *profile.Profile, goarch, name string, args [6]uint64) uint32 {
+rules:
+	for _, rule := range p.For(goarch) {
+		for _, n := range rule.Names {
+			if n != name {
+				continue
+			}
+			for _, c := range rule.Args {
+				if args[c.Index]&c.Value != c.ValueTwo {
+					continue rules
+				}
+			}
+			return decision(rule.Action, rule.Errno)
+		}
+	}
+	return decision(p.DefaultAction, p.DefaultErrno)
+}
+
+func decision(a profile.Action, errno uint16) uint32 {
+	if a == profile.Allow {
+		return retAllow
+	}
+	return retErrno | uint32(errno)
+}
+
+func show(ret uint32) string {
+	switch {
+	case ret == retAllow:
+		return "allow"
+	case ret&^0xffff == retErrno:
+		return fmt.Sprintf("%q", syscall.Errno(ret&0xffff).Error())
+	default:
+		return fmt.Sprintf("%#x", ret)
+	}
+}
+
+// interesting are argument values at which some rule turns, with and without stray upper bits.
+var interesting = func() []uint64 {
+	values := []uint64{
+		0, 1, 2, 3, 6, 8, 10, 16, 17, 29, 31, 38, 40, 44, 58, 255, 262,
+		0x11, 0x01200011, 0x3d0f00, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000,
+		0x5401, 0x5411, 0x5412, 0x5413, 0x541b, 0x541c, 0x541d, 0x20008, 0x40000, 0x7fffffff, 0xffffffff,
+	}
+	for _, v := range values {
+		values = append(values, v|1<<32, v|0xffffffff<<32)
+	}
+	return values
+}()
+
+// Every number up to 1024 with every pair of interesting values in the arguments that rules look at.
+func TestProgramMeansProfile(t *testing.T) {
+	t.Parallel()
+	p := profile.Default()
+	for _, m := range machines(t) {
+		names := map[uint32]string{}
+		for name, number := range m.calls {
+			names[number] = name
+		}
+		filtered := map[string]bool{}
+		for _, rule := range p.For(m.goarch) {
+			for _, name := range rule.Names {
+				filtered[name] = filtered[name] || len(rule.Args) > 0
+			}
+		}
+		asked := 0
+		for number := range uint32(1024) {
+			name := names[number]
+			check := func(args [6]uint64) {
+				asked++
+				got, want := m.ask(t, m.audit, number, args), want(p, m.goarch, name, args)
+				if got != want {
+					t.Fatalf("%s: %s (%d) with %#x: got %s, want %s", m.goarch, name, number, args, show(got), show(want))
+				}
+			}
+			check([6]uint64{})
+			check([6]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)})
+			if !filtered[name] {
+				continue
+			}
+			for _, v := range interesting {
+				for _, w := range interesting {
+					check([6]uint64{v, w, w, v, v, v})
+				}
+			}
+		}
+		t.Logf("%s: asked %d times", m.goarch, asked)
+	}
+}
