@@ -15,7 +15,17 @@ type Language struct {
 	// best first. Package maps a family of distributions to the package that brings them.
 	Programs [][]string
 	Package  map[string]string
+	// Path are directories where images of the language keep programs, searched after the usual ones.
+	Path []string
+
+	describe string
+	rules    rules
 }
+
+// Describe returns a program in the language itself that prints one line of JSON: the "version" of the
+// runtime and the "libraries" that a program can use, out of those worth telling a client about. It
+// looks them up without loading them.
+func (l *Language) Describe() string { return l.describe }
 
 // Details is what a client is told of a language. The keys and their order are those of the Python
 // project llm-sandbox, whose clients this server serves.

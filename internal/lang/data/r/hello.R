@@ -1,0 +1,1 @@
+cat("Hello from R!\n")
