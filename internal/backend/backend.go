@@ -94,6 +94,8 @@ type Runtime struct {
 	Programs map[string]string
 	// Env are NAME=value pairs the runtime needs to find its own parts.
 	Env []string
+	// Note says why programs earlier on the PATH were not taken; empty when there are none.
+	Note string
 }
 
 // A Spec describes a sandbox. It is comparable: equal specs are interchangeable, which is what lets a
