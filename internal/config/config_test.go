@@ -186,7 +186,7 @@ func TestProblems(t *testing.T) {
 		{"SANDBOX_CPUS=0.009", "SANDBOX_CPUS is too small to translate into cpu_quota"},
 		{"SANDBOX_CPUS=1e300", "SANDBOX_CPUS must be at most 1e+06"},
 		{"SANDBOX_CPUS=1e999", "SANDBOX_CPUS must be a positive number"},
-		{"SANDBOX_MEMORY=lots", `(b, k, m, g, t), at least 6m, or 0 (it is "lots")`},
+		{"SANDBOX_MEMORY=lots", `(b, k, m, g, t), such as 512m, 1.5g or 64KiB, at least 6m, or 0 (it is "lots")`},
 		{"SANDBOX_MEM_LIMIT=6x", "SANDBOX_MEM_LIMIT must be a size"},
 		{"SANDBOX_MEMORY=-1", "SANDBOX_MEMORY must be a size"},
 		{"SANDBOX_MEMORY=5m", "at least 6m"},

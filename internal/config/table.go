@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+//go:generate go test -run=^TestTables$ -update .
+
 // Table returns the variables of the groups as Markdown, one table with a heading for each group that
 // level, such as "##", begins.
 func Table(level string, groups ...Group) string {

@@ -136,8 +136,10 @@ type size struct {
 	zero     bool  // 0 is allowed
 }
 
-func (d size) accepts() string {
-	s := "a size in bytes or with a unit, such as 512m, 1.5g or 64KiB (b, k, m, g, t)"
+func (d size) accepts() string { return "a size" + d.bounds() }
+
+func (d size) bounds() string {
+	var s string
 	if d.min > 0 {
 		s += ", at least " + formatSize(d.min)
 	}
@@ -154,7 +156,7 @@ func (d size) accepts() string {
 func (d size) Decode(value string) error {
 	n, ok := parseSize(value)
 	if none := d.zero && n == 0; !ok || !none && (n < d.min || d.max > 0 && n > d.max) {
-		return errors.New("must be " + d.accepts())
+		return errors.New("must be a size in bytes or with a unit (b, k, m, g, t), such as 512m, 1.5g or 64KiB" + d.bounds())
 	}
 	*d.into = n
 	return nil
@@ -247,11 +249,10 @@ type duration struct {
 const maxDuration = 7 * 24 * time.Hour
 
 func (d duration) accepts() string {
-	s := "seconds, or a duration such as 1500ms, 30s or 2m, above 0"
 	if d.zero {
-		s = "seconds, or a duration such as 1500ms, 30s or 2m; 0 for none"
+		return "seconds, or a duration such as 1500ms, 30s or 2m; 0 for none"
 	}
-	return s
+	return "seconds, or a duration such as 1500ms, 30s or 2m, above 0"
 }
 
 // Decode implements envconfig.Decoder.

@@ -134,7 +134,7 @@ func limitVariables() []row {
 func isolationVariables() []row {
 	return []row{
 		{Variable: Variable{Name: "SANDBOX_NETWORK_MODE", Default: "none", Group: GroupIsolation,
-			Meaning: "`none` is loopback only. A backend that cannot give another network refuses to start."},
+			Meaning: "`none` is loopback only. A backend that cannot give another network refuses it."},
 			into: func(c *Config) decoder { return text{&c.Isolation.Network, "`none`, `host` or the name of a network"} }},
 		{Variable: Variable{Name: "SANDBOX_READ_ONLY", Default: "true", Group: GroupIsolation,
 			Meaning: "A read-only root file system; the working directory, `/tmp` and `$HOME` stay writable."},
