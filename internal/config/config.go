@@ -138,7 +138,7 @@ func FromOS() (*Config, []Warning, error) { return Load(os.Environ()) }
 
 // Load decodes environ, which holds NAME=value pairs. A blank value counts as not set.
 //
-// The error joins one [*Problem] per variable that cannot be used. The Config is there even then, with
+// The error joins one [*Error] per variable that cannot be used. The Config is there even then, with
 // defaults in place of what is wrong, so that a server can start and answer its calls with the error;
 // it must not run code with it.
 func Load(environ []string) (*Config, []Warning, error) {
@@ -213,7 +213,7 @@ func (c *Config) derive() []error {
 	if !c.IsSet("SANDBOX_TIMEOUT") {
 		return nil
 	}
-	return []error{&Problem{
+	return []error{&Error{
 		Variable: "SANDBOX_TIMEOUT",
 		Value:    c.explicit["SANDBOX_TIMEOUT"],
 		Reason:   "must be at most SANDBOX_MAX_TIMEOUT, which is " + c.MaxTimeout.String(),
@@ -270,13 +270,13 @@ func (c *Config) SetIn(group Group) []string {
 	return names
 }
 
-// CheckBackend returns a [*Problem] if Backend is neither "auto" nor one of the names a build has.
+// CheckBackend returns a [*Error] if Backend is neither "auto" nor one of the names a build has.
 func (c *Config) CheckBackend(names []string) error {
 	if c.Backend == "auto" || slices.Contains(names, c.Backend) {
 		return nil
 	}
 	// The words before the colon are what clients of the reference look for.
-	return &Problem{
+	return &Error{
 		Variable: "BACKEND",
 		Value:    c.Backend,
 		Reason: "'" + c.Backend + "' is not a valid SandboxBackend: it must be one of: " +

@@ -218,9 +218,9 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("Load(%q) = %v, want an error with %q", test.environ, err, test.want)
 			}
 			name, _, _ := strings.Cut(test.environ, "=")
-			problem, ok := errors.AsType[*config.Problem](err)
+			problem, ok := errors.AsType[*config.Error](err)
 			if !ok || problem.Variable != name {
-				t.Errorf("error %v is no Problem of %s", err, name)
+				t.Errorf("error %v is no Error about %s", err, name)
 			}
 			if strings.Count(err.Error(), "\n") > 0 {
 				t.Errorf("one wrong variable gave several problems: %v", err)
@@ -317,17 +317,17 @@ func TestLongValuesAreCut(t *testing.T) {
 func TestCheckBackend(t *testing.T) {
 	t.Parallel()
 	known := []string{"docker", "native"}
-	for value, want := range map[string]string{
-		"":          "",
-		"AUTO":      "",
-		"Native ":   "",
-		"foo":       `BACKEND 'foo' is not a valid SandboxBackend: it must be one of: auto, docker, native (it is "foo")`,
-		"nativ\xff": `BACKEND 'nativ`,
+	for _, test := range []struct{ value, want string }{
+		{"", ""},
+		{"AUTO", ""},
+		{"Native ", ""},
+		{"foo", `BACKEND 'foo' is not a valid SandboxBackend: it must be one of: auto, docker, native (it is "foo")`},
+		{"nativ\xff", `BACKEND 'nativ`},
 	} {
-		c, _ := load(t, "BACKEND="+value)
+		c, _ := load(t, "BACKEND="+test.value)
 		err := c.CheckBackend(known)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
-			t.Errorf("CheckBackend with %q = %v, want %q", value, err, want)
+		if test.want == "" && err != nil || test.want != "" && !strings.HasPrefix(fmt.Sprint(err), test.want) {
+			t.Errorf("CheckBackend with %q = %v, want %q", test.value, err, test.want)
 		}
 	}
 }

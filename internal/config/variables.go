@@ -54,8 +54,8 @@ type row struct {
 }
 
 // problem says that the variable cannot have the value.
-func (r row) problem(value string, err error) *Problem {
-	return &Problem{Variable: r.Name, Value: redact(r.Name, value), Reason: err.Error()}
+func (r row) problem(value string, err error) *Error {
+	return &Error{Variable: r.Name, Value: redact(r.Name, value), Reason: err.Error()}
 }
 
 // A decoder stores a value. Its error reads "must …".

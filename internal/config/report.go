@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A Problem is one variable that cannot be used. Its text names the variable, what is accepted, and
+// An Error is about one variable that cannot be used. Its text names the variable, what is accepted, and
 // the value.
-type Problem struct {
+type Error struct {
 	Variable string
 	// Value is what was set, or a stand-in where that may hold a secret.
 	Value string
@@ -20,8 +20,8 @@ type Problem struct {
 }
 
 // Error implements error.
-func (p *Problem) Error() string {
-	return fmt.Sprintf("%s %s (it is %q)", p.Variable, p.Reason, p.Value)
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %s (it is %q)", e.Variable, e.Reason, e.Value)
 }
 
 // A Warning is about a variable that does not do what its user may expect.
