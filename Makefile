@@ -30,7 +30,8 @@ demo: ## Run a plotting program through the MCP protocol and write demo-output/p
 .PHONY: test
 test: ## Install what the tests need, then run everything that CI runs but lint and cross
 	@scripts/setup-debian.sh test
-	@$(MAKE) vet unit check-generated fuzz size
+	@scripts/setup-clients.sh
+	@$(MAKE) vet check-generated size fuzz unit
 
 .PHONY: unit
 unit: ## Run the tests with the race detector, in random order

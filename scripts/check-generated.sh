@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-tar -c --exclude=./.git --exclude=./bin --exclude=./demo-output . | tar -x -C "$copy"
+tar -c --exclude=./.git --exclude=./bin --exclude=./demo-output --exclude=node_modules --exclude=venv . | tar -x -C "$copy"
 before=$(cd "$copy" && find . -type f -exec sha256sum {} + | sort)
 (cd "$copy" && go generate ./...)
 after=$(cd "$copy" && find . -type f -exec sha256sum {} + | sort)
