@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"io"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
@@ -17,6 +18,11 @@ type Request struct {
 	// Libraries are package names in the language's own notation.
 	Libraries []string
 	Stdin     string
+	// Input, if not nil, takes the place of Stdin. It goes to the run step.
+	Input io.Reader
+	// Stdout and Stderr, if not nil, receive what the program writes as it comes, all of it and
+	// unchanged. The texts of the Response then stay empty. Compilers write to Stderr.
+	Stdout, Stderr io.Writer
 	// Timeout bounds compiling and running together; 0 means the engine's default.
 	Timeout time.Duration
 	// Artifacts asks for pictures and files.

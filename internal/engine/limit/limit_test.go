@@ -164,7 +164,7 @@ func TestRandomCallers(t *testing.T) {
 			var mu sync.Mutex
 			var turns []int
 			for i := range 40 {
-				stay := time.Duration(random.IntN(3000)) * time.Millisecond
+				stay := time.Duration(random.Int64N(int64(3 * time.Second))) // no two end at one instant
 				patience := time.Duration(random.IntN(30)) * time.Second
 				go func() {
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
