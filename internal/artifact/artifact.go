@@ -13,8 +13,10 @@ type Artifact struct {
 	Data []byte
 	// Width and Height are in pixels, of Data; 0 for what is not a raster image.
 	Width, Height int
-	// Original holds the bytes as the program wrote them when Data is a smaller copy.
-	Original []byte
+	// Original holds the bytes as the program wrote them when Data is a smaller or converted copy,
+	// and OriginalMIME their type.
+	Original     []byte
+	OriginalMIME string
 	// Size is the size in bytes of what the program wrote.
 	Size int64
 	// Link says that Data is too large to be sent along: only a link to it is.
@@ -48,7 +50,7 @@ func (s Set) Images() int {
 	return n
 }
 
-// Limits bound what is handed over.
+// Limits bound what is handed over. A field that is zero or less has its default.
 type Limits struct {
 	// Inline is the number of bytes, before base64, that all artifacts sent along may have together.
 	Inline int64
@@ -58,4 +60,30 @@ type Limits struct {
 	// number.
 	File, Total int64
 	Count       int
+}
+
+// The defaults. Inline and Side are what common clients accept: results below 1 MB after base64, and
+// pictures of at most 2000 pixels where there are many.
+const (
+	DefaultInline = 700_000
+	DefaultSide   = 2000
+	DefaultFile   = 10 << 20
+	DefaultTotal  = 64 << 20
+	DefaultCount  = 50
+)
+
+func (l Limits) withDefaults() Limits {
+	orDefault := func(n, otherwise int64) int64 {
+		if n <= 0 {
+			return otherwise
+		}
+		return n
+	}
+	return Limits{
+		Inline: orDefault(l.Inline, DefaultInline),
+		Side:   int(orDefault(int64(l.Side), DefaultSide)),
+		File:   orDefault(l.File, DefaultFile),
+		Total:  orDefault(l.Total, DefaultTotal),
+		Count:  int(orDefault(int64(l.Count), DefaultCount)),
+	}
 }

@@ -1,0 +1,102 @@
+package artifact
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// identifyOne tells what a file is, from its bytes, or why it is not handed over. The ending only
+// decides between kinds of text, which have no signature.
+func (c *collector) identifyOne(f file) (a Artifact, reason string) {
+	if mime := rasterType(f.data); mime != "" {
+		return c.identifyRaster(f.data, mime)
+	}
+	mime := ""
+	switch {
+	case bytes.HasPrefix(f.data, []byte("%PDF-")):
+		mime, reason = "application/pdf", checkPDF(f.data)
+	case f.ext == ".svg":
+		mime, reason = "image/svg+xml", checkSVG(f.data)
+	case f.ext == ".html", f.ext == ".htm":
+		mime, reason = "text/html", checkHTML(f.data)
+	case f.ext == ".csv":
+		mime, reason = "text/csv", checkText(f.data)
+	case f.ext == ".tsv":
+		mime, reason = "text/tab-separated-values", checkText(f.data)
+	case f.ext == "":
+		reason = "of no known kind"
+	default:
+		reason = "not a " + strings.ToUpper(f.ext[1:]) + " file"
+	}
+	return Artifact{MIME: mime, Data: f.data}, reason
+}
+
+// checkPDF looks for the mark at the end, which readers search in the last kilobyte.
+func checkPDF(data []byte) (reason string) {
+	if !bytes.Contains(data[max(0, len(data)-1024):], []byte("%%EOF")) {
+		return "a PDF without its end"
+	}
+	return ""
+}
+
+// checkText accepts what any reader of text can show.
+func checkText(data []byte) (reason string) {
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return "not UTF-8 text"
+	}
+	return ""
+}
+
+// checkHTML accepts text that has a tag of HTML near its start, as pages and fragments do.
+func checkHTML(data []byte) (reason string) {
+	if reason := checkText(data); reason != "" {
+		return reason
+	}
+	start := strings.ToLower(string(data[:min(len(data), 4096)]))
+	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<style", "<title", "<meta",
+		"<div", "<p", "<table", "<h1", "<h2", "<h3", "<ul", "<ol", "<a", "<b", "<i", "<span", "<svg", "<pre", "<img"} {
+		if i := strings.Index(start, tag); i >= 0 && strings.HasPrefix(strings.TrimLeft(start, "\ufeff \t\r\n"), "<") {
+			return ""
+		}
+	}
+	return "not an HTML page"
+}
+
+// checkSVG parses the whole file: it must be one XML element named svg.
+func checkSVG(data []byte) (reason string) {
+	const wrong = "not an SVG image"
+	if reason := checkText(data); reason != "" {
+		return wrong
+	}
+	decoder := xml.NewDecoder(bytes.NewReader(data))
+	decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil }
+	depth, roots := 0, 0
+	for {
+		token, err := decoder.RawToken()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return wrong
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if depth == 0 {
+				if roots++; token.Name.Local != "svg" {
+					return wrong
+				}
+			}
+			depth++
+		case xml.EndElement:
+			depth--
+		}
+	}
+	if roots != 1 || depth != 0 {
+		return wrong
+	}
+	return ""
+}
