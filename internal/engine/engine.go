@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/limit"
@@ -50,9 +52,12 @@ type Engine struct {
 	libraries libraries
 	closings  *closings
 
-	mu      sync.Mutex
-	running sync.WaitGroup
-	stop    chan struct{} // closed by Close
+	describing singleflight.Group // by language
+
+	mu        sync.Mutex
+	described map[string]details // by language
+	running   sync.WaitGroup
+	stop      chan struct{} // closed by Close
 }
 
 // New returns an engine. It touches nothing until the first request.
@@ -63,10 +68,11 @@ func New(o Options) *Engine {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{
-		options:  o,
-		backend:  newOpener(o.Open),
-		closings: newClosings(o.Logger),
-		stop:     make(chan struct{}),
+		options:   o,
+		backend:   newOpener(o.Open),
+		closings:  newClosings(o.Logger),
+		described: make(map[string]details),
+		stop:      make(chan struct{}),
 	}
 	e.libraries = &present{engine: e}
 	return e

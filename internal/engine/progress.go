@@ -9,7 +9,7 @@ import (
 
 const (
 	// lineInterval is how often, at most, a line of output is reported.
-	lineInterval = time.Second
+	lineInterval = 500 * time.Millisecond
 	// maxLine is how much of a line is reported, in bytes.
 	maxLine = 200
 )

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/all"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/config"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/limit"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
+)
+
+// services are what the commands that run code share.
+type services struct {
+	Engine *engine.Engine
+}
+
+// newServices builds the chain from settings to engine. It starts and probes nothing: that waits for
+// the first request. If wrong, which says what is wrong with the settings, is not nil, every request is
+// answered with it.
+func newServices(cfg *config.Config, wrong error, log *slog.Logger) *services {
+	if err := all.Check(cfg.Backend); err != nil {
+		log.Warn("no code can be run", "why", err)
+	}
+	return &services{
+		Engine: engine.New(engine.Options{
+			Catalog:        lang.Builtin(),
+			Open:           opener(cfg, wrong, log),
+			Gate:           limit.New(cfg.MaxConcurrent, cfg.QueueTimeout),
+			Limits:         backend.Limits(cfg.Limits),
+			Network:        backend.Network(cfg.Isolation.Network),
+			DefaultTimeout: cfg.Timeout,
+			MaxTimeout:     cfg.MaxTimeout,
+			Output:         backend.OutputLimit(cfg.Output),
+			Artifacts:      artifactLimits(cfg),
+			Logger:         log,
+		}),
+	}
+}
+
+// Close kills what runs and removes every sandbox.
+func (s *services) Close(ctx context.Context) error { return s.Engine.Close(ctx) }
+
+// opener opens the backend that the settings ask for. It runs no code with settings that are wrong.
+func opener(cfg *config.Config, wrong error, log *slog.Logger) func(context.Context) (backend.Backend, error) {
+	return func(ctx context.Context) (backend.Backend, error) {
+		if wrong != nil {
+			return nil, backend.Wrap(backend.ErrInvalid,
+				fmt.Errorf("settings: %w; correct the environment of the server and start it again", wrong))
+		}
+		return all.Open(ctx, cfg.Backend, backendOptions(cfg, log))
+	}
+}
+
+func backendOptions(cfg *config.Config, log *slog.Logger) all.Options {
+	isolation := all.Isolation{
+		Network:    backend.Network(cfg.Isolation.Network),
+		Privileged: cfg.Isolation.Privileged,
+	}
+	for _, opt := range cfg.Isolation.SecurityOpts {
+		isolation.SecurityOpts = append(isolation.SecurityOpts, all.SecurityOpt(opt))
+	}
+	return all.Options{Logger: log, Path: cfg.Host.Path, Home: cfg.Host.Home, Isolation: isolation}
+}
+
+// artifactLimits turns "nothing inline" into what package artifact takes for it: there, 0 stands for
+// the default.
+func artifactLimits(cfg *config.Config) artifact.Limits {
+	limits := artifact.Limits(cfg.Artifacts)
+	limits.Inline = max(limits.Inline, 1)
+	return limits
+}
+
+// newLogger returns the logger that the settings ask for.
+func newLogger(w io.Writer, cfg *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
