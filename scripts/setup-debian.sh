@@ -113,7 +113,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	fi
 	sudo=(sudo)
 fi
-echo "setup: next is: ${sudo[*]} apt-get update && ${sudo[*]} apt-get install -y --no-install-recommends ${missing[*]}"
+echo "setup: next is: ${sudo[*]:+sudo }apt-get update && ${sudo[*]:+sudo }apt-get install -y --no-install-recommends ${missing[*]}"
 if [ -t 0 ]; then
 	read -r -p "setup: go on? [Y/n] " answer
 	case $answer in
