@@ -1,0 +1,4 @@
+//go:build !linux
+
+// Package stage is empty on systems without Linux namespaces.
+package stage
