@@ -5,6 +5,7 @@ package mcp
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -70,14 +71,30 @@ func New(o Options) *sdk.Server {
 				Prompts:   &sdk.PromptCapabilities{},
 			},
 		})
-	for _, t := range s.tools() {
-		m.AddTool(t.definition(), s.handler(t))
-	}
-	for _, r := range s.resources() {
-		m.AddResource(r.definition, s.reader(r.read))
-	}
-	m.AddResourceTemplate(artifactTemplate(), s.reader(s.readArtifact))
+	m.AddReceivingMiddleware(s.registered(m))
 	return m
+}
+
+// registered adds tools and resources before the first request that can need them. That is not the
+// first of a session: clients wait for its answer, and adding takes longer than it takes to answer.
+func (s *server) registered(m *sdk.Server) sdk.Middleware {
+	add := sync.OnceFunc(func() {
+		for _, t := range s.tools() {
+			m.AddTool(t.definition(), s.handler(t))
+		}
+		for _, r := range s.resources() {
+			m.AddResource(r.definition, s.reader(r.read))
+		}
+		m.AddResourceTemplate(artifactTemplate(), s.reader(s.readArtifact))
+	})
+	return func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+			if method != "initialize" && method != "server/discover" {
+				add()
+			}
+			return next(ctx, method, req)
+		}
+	}
 }
 
 // atLeast drops what is less severe than level: the SDK reports every session it opens.

@@ -93,10 +93,13 @@ func (s *server) handler(t tool) sdk.ToolHandler {
 			}
 		}()
 		result, err := t.call(ctx, req)
-		if err != nil {
-			return failure(s.errorText(err)), nil
+		switch {
+		case err == nil:
+			return result, nil
+		case ctx.Err() != nil:
+			err = ctx.Err() // and not what came of it
 		}
-		return result, nil
+		return failure(s.errorText(err)), nil
 	}
 }
 

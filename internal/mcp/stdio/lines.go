@@ -33,7 +33,7 @@ type lineReader struct {
 }
 
 func newLineReader(r io.Reader, limit int64) *lineReader {
-	const buffer = 64 << 10 // what a pipe holds
+	const buffer = 16 << 10
 	return &lineReader{r: bufio.NewReaderSize(r, buffer), max: limit}
 }
 
