@@ -17,6 +17,10 @@ type Base struct {
 	// copy of the whole file when Dir is the lower layer of an overlay, and removes entries that are
 	// older than five days.
 	FutureTime bool
+	// Stamp is a file, relative to Dir, that holds the present in seconds since 1970. Whoever keeps
+	// Dir writes it anew every day: otherwise the go command looks for old entries in every sandbox,
+	// which takes it 70 ms. Empty for none.
+	Stamp string
 }
 
 // Base returns what is worth building ahead, or nil. The sandbox for its steps has in.WorkDir as its

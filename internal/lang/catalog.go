@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -102,8 +101,8 @@ func (c *Catalog) nearest(key string) string {
 	best, distance := "", 3
 	for _, l := range c.languages {
 		for _, candidate := range append([]string{l.Name}, l.Aliases...) {
-			// An edit distance close to the length of the name says nothing.
-			if d := editDistance(key, candidate); d < distance && d < len(candidate)-1 {
+			// Half of a name being different says nothing.
+			if d := editDistance(key, candidate); d < distance && 2*d < len(candidate) {
 				best, distance = l.Name, d
 			}
 		}
@@ -179,7 +178,7 @@ func load(name string) (*Language, error) {
 		Details: Details{
 			Version:               d.Version,
 			PackageManager:        d.PackageManager,
-			PreinstalledLibraries: slices.Concat([]string{}, d.PreinstalledLibraries),
+			PreinstalledLibraries: append([]string{}, d.PreinstalledLibraries...),
 			UseCases:              d.UseCases,
 			VisualizationSupport:  d.VisualizationSupport,
 		},

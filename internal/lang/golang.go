@@ -67,11 +67,14 @@ func baseGo(l *Language, in Input) *Base {
 		Files:      []File{{Name: "go.mod", Data: []byte("module sandbox\n")}},
 		Scratch:    true,
 		FutureTime: true,
+		Stamp:      "trim.txt",
 	}
 }
 
+// goFlags are the flags of every build. Without debugging tables (-w), which traces of panics do not need,
+// linking takes 0.22 s instead of 0.28 s for a program with net/http.
 func goFlags() []string {
-	return []string{"-mod=mod", "-buildvcs=false"}
+	return []string{"-mod=mod", "-buildvcs=false", "-ldflags=-w"}
 }
 
 // goEnv keeps the go command away from the network, from other toolchains and from C compilers.
@@ -229,8 +232,8 @@ func (s goState) after(line string) goState {
 	return s
 }
 
-// quoted returns how many bytes after its first a string or rune literal has. It ends at its closing
-// quote, or with the line.
+// quoted returns how many bytes after its first a literal in quotes has. It ends at its closing quote,
+// or before the end of the line.
 func quoted(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -238,6 +241,8 @@ func quoted(s string) int {
 			i++
 		case s[0]:
 			return i
+		case '\n':
+			return i - 1
 		}
 	}
 	return len(s) - 1

@@ -98,19 +98,18 @@ func javaFiles(src javaSource, code string) []File {
 	sameName := func(a, b javaType) bool { return a.name == b.name }
 	sorted := slices.SortedFunc(slices.Values(public), func(a, b javaType) int { return strings.Compare(a.name, b.name) })
 	distinct := len(slices.CompactFunc(sorted, sameName)) == len(public)
-	if len(public) < 2 || src.compact || !distinct {
+	if len(public) < 2 || len(public)*len(code) > largestJavaSplit || src.compact || !distinct {
 		return []File{{Name: javaFileName(src, public), Data: []byte(code)}}
 	}
 	var files []File
 	for i, own := range public {
-		text := code
+		text := []byte(code)
 		for _, t := range top {
-			if t.name == own.name || i == 0 && !t.public {
-				continue
+			if t.name != own.name && (i > 0 || t.public) {
+				blank(text[t.start:t.end])
 			}
-			text = text[:t.start] + blank(text[t.start:t.end]) + text[t.end:]
 		}
-		files = append(files, File{Name: own.name + ".java", Data: []byte(text)})
+		files = append(files, File{Name: own.name + ".java", Data: text})
 	}
 	return files
 }
@@ -134,13 +133,14 @@ func javaFileName(src javaSource, public []javaType) string {
 	return name + ".java"
 }
 
-// blank replaces everything but line ends and tabs by as many bytes of space.
-func blank(s string) string {
-	b := []byte(s)
+// largestJavaSplit bounds the bytes of all files that code is split into.
+const largestJavaSplit = 16 << 20
+
+// blank replaces everything but line ends and tabs by spaces.
+func blank(b []byte) {
 	for i, c := range b {
 		if c != '\n' && c != '\t' {
 			b[i] = ' '
 		}
 	}
-	return string(b)
 }

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,9 +60,11 @@ type javaParser struct {
 	out    javaSource
 	frames []javaFrame
 	parens int
-	// decl are the tokens of the current declaration outside of parentheses; declStart its offset.
+	// decl are the tokens of the current declaration outside of parentheses, declStart its offset, and
+	// modifiers those of its tokens that matter.
 	decl      []string
 	declStart int
+	modifiers javaModifiers
 	// pending is the index of a type whose opening brace is yet to come, or -1 through hasPending.
 	pending    int
 	hasPending bool
@@ -69,6 +72,11 @@ type javaParser struct {
 	params []string
 	inMain bool
 }
+
+type javaModifiers struct{ public, private, static bool }
+
+// deepestJavaType is the nesting down to which types are looked at.
+const deepestJavaType = 8
 
 // javaFrame is an open brace: the body of a type, or something else.
 type javaFrame struct {
@@ -114,7 +122,7 @@ func (p *javaParser) step() {
 			typ, p.hasPending = p.pending, false
 		}
 		p.frames = append(p.frames, javaFrame{typ: typ})
-		p.decl = nil
+		p.reset()
 	case "}":
 		if n := len(p.frames); n > 0 {
 			if typ := p.frames[n-1].typ; typ >= 0 {
@@ -122,7 +130,7 @@ func (p *javaParser) step() {
 			}
 			p.frames = p.frames[:n-1]
 		}
-		p.decl = nil
+		p.reset()
 		if len(p.frames) == 0 {
 			p.declStart = p.lexer.pos
 		}
@@ -157,20 +165,33 @@ func (p *javaParser) endDeclaration() {
 			p.declStart = p.lexer.pos
 		}
 	}
-	p.decl, p.hasPending = nil, false
+	p.reset()
+	p.hasPending = false
+}
+
+func (p *javaParser) reset() {
+	p.decl, p.modifiers = nil, javaModifiers{}
 }
 
 // word takes a token that is neither bracket nor semicolon. A type begins where a keyword is followed
 // by a name, in the body of a type or outside of all braces.
 func (p *javaParser) word() {
 	if outer, ok := p.enclosing(); ok && !p.hasPending && isJavaName(p.tok) && p.typeKeyword() {
-		t := javaType{name: p.tok, start: p.declStart, public: p.declared("public")}
+		t := javaType{name: p.tok, start: p.declStart, public: p.modifiers.public}
 		if outer >= 0 {
 			t.name = p.out.types[outer].name + "$" + p.tok
 			t.depth = p.out.types[outer].depth + 1
 		}
 		p.out.types = append(p.out.types, t)
 		p.pending, p.hasPending = len(p.out.types)-1, true
+	}
+	switch p.tok {
+	case "public":
+		p.modifiers.public = true
+	case "private":
+		p.modifiers.private = true
+	case "static":
+		p.modifiers.static = true
 	}
 	p.decl = append(p.decl, p.tok)
 }
@@ -199,29 +220,15 @@ func (p *javaParser) enclosing() (typ int, ok bool) {
 		return -1, true
 	}
 	typ = p.frames[len(p.frames)-1].typ
-	return typ, typ >= 0
-}
-
-func (p *javaParser) declared(modifier string) bool {
-	for _, t := range p.decl {
-		if t == modifier {
-			return true
-		}
-	}
-	return false
+	return typ, typ >= 0 && p.out.types[typ].depth < deepestJavaType
 }
 
 func (p *javaParser) foundMain() {
 	typ, ok := p.enclosing()
-	if !ok || p.declared("private") {
+	if !ok || p.modifiers.private {
 		return
 	}
-	takesArguments := false
-	for _, t := range p.params {
-		if t == "String" {
-			takesArguments = true
-		}
-	}
+	takesArguments := slices.Contains(p.params, "String")
 	if !takesArguments && len(p.params) > 0 {
 		return
 	}
@@ -232,7 +239,7 @@ func (p *javaParser) foundMain() {
 	kind := instanceMain
 	// The methods of an interface are public without saying so; where `public` is missing in a class,
 	// Java before 25 says so itself.
-	if takesArguments && p.declared("static") {
+	if takesArguments && p.modifiers.static {
 		kind = classicMain
 	}
 	p.out.types[typ].main = max(p.out.types[typ].main, kind)
@@ -286,7 +293,7 @@ func (l *javaLexer) skip() {
 		case strings.HasPrefix(rest, `"""`):
 			l.pos += textBlock(rest)
 		case rest[0] == '"' || rest[0] == '\'':
-			l.pos += 1 + quoted(firstLine(rest))
+			l.pos += 1 + quoted(rest)
 		default:
 			r, size := utf8.DecodeRuneInString(rest)
 			if !unicode.IsSpace(r) {
@@ -314,11 +321,6 @@ func textBlock(s string) int {
 		}
 	}
 	return len(s)
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 func isJavaLetter(r rune) bool {

@@ -79,7 +79,10 @@ type jsScanner struct {
 	closedHead string
 	// class: a class head was read and its brace is yet to come.
 	class bool
-	out   jsSyntax
+	// noRegexp is the offset before which no slash begins a regular expression, because one did not
+	// end in that line.
+	noRegexp int
+	out      jsSyntax
 }
 
 func (s *jsScanner) top() (jsScope, bool) {
@@ -164,7 +167,7 @@ func (s *jsScanner) word() {
 			s.out.module = true
 		}
 	case "await":
-		name := strings.ContainsRune("\x00=,;).]}:&|?", rune(following)) || nested && scope.kind == jsObject
+		name := strings.ContainsRune("\x00=,;).]}:&|?", rune(following)) || nested && scope.kind == jsObject && !s.prev.is(":")
 		if s.functions == 0 && !name {
 			s.out.module = true
 		}
@@ -272,12 +275,13 @@ func (s *jsScanner) next() bool {
 	case c == '`':
 		s.pos++
 		s.tok.kind, s.tok.text, s.tok.value = jsLiteral, "`", true
-	case c == '/' && !s.prev.value:
+	case c == '/' && !s.prev.value && s.pos >= s.noRegexp:
 		if n := jsRegexp(rest); n > 0 {
 			s.pos += n
 			s.tok.kind, s.tok.value = jsLiteral, true
 			return true
 		}
+		s.noRegexp = s.pos + until(rest, "\n", 1)
 		fallthrough
 	default:
 		s.tok.kind = jsSign
