@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/all"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/config"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/environment"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/limit"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
@@ -31,6 +33,7 @@ func newServices(cfg *config.Config, wrong error, log *slog.Logger) *services {
 		Engine: engine.New(engine.Options{
 			Catalog:        lang.Builtin(),
 			Open:           opener(cfg, wrong, log),
+			Environments:   environments(cfg, log),
 			Gate:           limit.New(cfg.MaxConcurrent, cfg.QueueTimeout),
 			Limits:         backend.Limits(cfg.Limits),
 			Network:        backend.Network(cfg.Isolation.Network),
@@ -55,6 +58,15 @@ func opener(cfg *config.Config, wrong error, log *slog.Logger) func(context.Cont
 		}
 		return all.Open(ctx, cfg.Backend, backendOptions(cfg, log))
 	}
+}
+
+// environments keeps what languages build once in the cache directory.
+func environments(cfg *config.Config, log *slog.Logger) *environment.Store {
+	return environment.New(environment.Options{
+		Dir:    filepath.Join(cfg.CacheDir, "environments"),
+		Parent: cfg.MakeCacheDir,
+		Logger: log,
+	})
 }
 
 func backendOptions(cfg *config.Config, log *slog.Logger) all.Options {

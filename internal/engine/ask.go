@@ -27,6 +27,7 @@ func (e *Engine) ask(ctx context.Context, p place, code, stdin string, timeout t
 		output:   backend.OutputLimit{Head: maxAnswer, Kill: maxAnswer},
 		input:    strings.NewReader(stdin),
 		report:   newReporter(nil),
+		release:  func() {},
 	})
 	if err != nil {
 		return "", err

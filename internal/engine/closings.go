@@ -28,8 +28,8 @@ func newClosings(log *slog.Logger) *closings {
 	return &closings{log: log, places: make(chan struct{}, maxClosings)}
 }
 
-// close removes a sandbox in the background, also after ctx has ended.
-func (c *closings) close(ctx context.Context, sandbox backend.Sandbox) {
+// close removes a sandbox in the background, also after ctx has ended, and then calls after.
+func (c *closings) close(ctx context.Context, sandbox backend.Sandbox, after func()) {
 	c.places <- struct{}{}
 	c.all.Go(func() {
 		defer func() { <-c.places }()
@@ -38,6 +38,7 @@ func (c *closings) close(ctx context.Context, sandbox backend.Sandbox) {
 		if err := sandbox.Close(ctx); err != nil {
 			c.log.ErrorContext(ctx, "remove sandbox", "sandbox", sandbox.ID(), "error", err)
 		}
+		after()
 	})
 }
 

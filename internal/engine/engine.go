@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/environment"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/engine/limit"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
@@ -29,6 +30,8 @@ type Options struct {
 	// Open opens the backend. It is called when the first request needs it, and again for the next
 	// request after it has failed. The engine closes the backend.
 	Open func(ctx context.Context) (backend.Backend, error)
+	// Environments keeps what languages build once; nil means that every program builds it again.
+	Environments *environment.Store
 	// Gate bounds how many requests run at once; nil lets all in.
 	Gate *limit.Gate
 	// Limits and Network hold for every sandbox.

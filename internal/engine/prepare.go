@@ -28,6 +28,8 @@ type job struct {
 	input          io.Reader
 	stdout, stderr io.Writer // nil: into the response
 	report         *reporter
+	// release gives back what the sandbox had mounted, once it is gone.
+	release func()
 }
 
 // prepare checks a request and finds what it needs. No code of the request runs here.
@@ -53,7 +55,12 @@ func (e *Engine) prepare(ctx context.Context, req Request, report *reporter) (*j
 			return nil, err
 		}
 	}
+	release, err := e.addBase(ctx, &place, report)
+	if err != nil {
+		return nil, err
+	}
 	j := &job{
+		release:  release,
 		language: language,
 		backend:  place.backend,
 		collect:  req.Artifacts,
@@ -75,6 +82,7 @@ func (e *Engine) prepare(ctx context.Context, req Request, report *reporter) (*j
 	}
 	j.spec = place.spec
 	if j.plan, err = language.Plan(e.input(place, req.Code, env)); err != nil {
+		release()
 		return nil, backend.Wrap(backend.ErrInvalid, err)
 	}
 	return j, nil

@@ -15,15 +15,17 @@ import (
 func (e *Engine) run(ctx context.Context, j *job) (*Response, error) {
 	leave, err := e.enter(ctx, j.report)
 	if err != nil {
+		j.release()
 		return nil, err
 	}
 	defer leave()
 	j.report.say("starting a sandbox")
 	sandbox, err := j.backend.Create(ctx, j.spec)
 	if err != nil {
+		j.release()
 		return nil, err
 	}
-	defer e.closings.close(ctx, sandbox)
+	defer e.closings.close(ctx, sandbox, j.release)
 	if err := copyIn(ctx, sandbox, j); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,336 @@
+// Package environment keeps directories that take long to build, such as a language's libraries, so
+// that sandboxes can share them: it builds each once, publishes it whole or not at all, and removes
+// those that were not used for the longest time.
+package environment
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultMaxBytes is what all environments of a store may have together.
+	DefaultMaxBytes = 8 << 30
+	// failureKept is how long a build that failed is not tried again: it would cost every call that
+	// can do without the environment the time of the build.
+	failureKept = 5 * time.Minute
+)
+
+// Options configure a [Store].
+type Options struct {
+	// Dir is the absolute directory of the store. It is made when something is built.
+	Dir string
+	// Parent, if not nil, is called before that and makes the directory that Dir is in.
+	Parent func() error
+	// MaxBytes is the size above which environments that are not in use are removed, those used last
+	// at last; 0 means [DefaultMaxBytes].
+	MaxBytes int64
+	// Logger is told what was built and removed; nil means nobody is.
+	Logger *slog.Logger
+}
+
+// A Store is a directory of environments. Several processes may use one directory, and its methods may
+// be called concurrently.
+//
+// In the directory, KEY is an environment and KEY.lock its lock: shared while it is in use, exclusive
+// while it is built or removed. The time of the lock is that of the last use. tmp-KEY-* is what is being
+// built, or what a process left that was killed.
+type Store struct {
+	dir      string
+	parent   func() error
+	maxBytes int64
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	builds map[string]*build
+	// sound holds the time of the manifests of environments that were looked through.
+	sound map[string]time.Time
+}
+
+// A build is one that runs, or one that failed a short time ago.
+type build struct {
+	done  chan struct{}
+	err   error
+	until time.Time
+}
+
+// New returns a store. It touches nothing yet.
+func New(o Options) *Store {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{
+		dir:      o.Dir,
+		parent:   o.Parent,
+		maxBytes: cmp.Or(o.MaxBytes, DefaultMaxBytes),
+		log:      o.Logger,
+		builds:   make(map[string]*build),
+		sound:    make(map[string]time.Time),
+	}
+}
+
+// A Recipe says how to make an environment.
+type Recipe struct {
+	// Key tells environments apart: equal keys stand for equal contents.
+	Key []string
+	// Build makes the content: it calls unpack once for each directory of the environment, which dir
+	// names relative to its root, with a tar archive that need not be trusted. Its context does not end
+	// with that of the call that asked first.
+	Build func(ctx context.Context, unpack func(dir string, archive io.Reader) error) error
+	// FutureTime gives all files a modification time in the far future.
+	FutureTime bool
+	// Stamp names a file of the content that holds the present in seconds since 1970. It is written
+	// anew when it is older than half a day. Empty for none.
+	Stamp string
+	// Waiting, if not nil, is called when the environment has to be built first.
+	Waiting func()
+}
+
+// An Environment is a directory that nobody changes or removes until it is released.
+type Environment struct {
+	// Dir is the absolute path. Everything in it can be read by every user.
+	Dir  string
+	lock *lock
+}
+
+// Release gives the environment back. It is called once.
+func (e *Environment) Release() { e.lock.release() }
+
+// Get returns the environment of a recipe. It is built if it is not there or not whole, by one process
+// at a time; calls for the same one share the build. A build that has failed is not tried again for a
+// few minutes.
+func (s *Store) Get(ctx context.Context, r Recipe) (*Environment, error) {
+	key := hash(r.Key)
+	if e := s.open(key, r.Stamp); e != nil {
+		return e, nil
+	}
+	b := s.start(ctx, key, r)
+	if r.Waiting != nil {
+		r.Waiting()
+	}
+	select {
+	case <-b.done:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	if e := s.open(key, r.Stamp); e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("environment: %s: it was removed as soon as it was built; give the cache more room", r.Key)
+}
+
+// hash names the directory of a key.
+func hash(key []string) string {
+	h := sha256.New()
+	for _, part := range key {
+		fmt.Fprintf(h, "%q ", part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// open returns an environment that is there and whole, or nil.
+func (s *Store) open(key, stamp string) *Environment {
+	l, err := tryLock(s.lockFile(key), shared)
+	if err != nil {
+		return nil
+	}
+	if !s.whole(key) {
+		l.release()
+		return nil
+	}
+	l.touch()
+	s.refresh(key, stamp)
+	return &Environment{Dir: filepath.Join(s.dir, key, content), lock: l}
+}
+
+func (s *Store) lockFile(key string) string { return filepath.Join(s.dir, key+".lock") }
+
+// start returns the build of a key that runs or has failed, or starts one.
+func (s *Store) start(ctx context.Context, key string, r Recipe) *build {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.builds[key]; b != nil && (b.until.IsZero() || time.Now().Before(b.until)) {
+		return b
+	}
+	b := &build{done: make(chan struct{})}
+	s.builds[key] = b
+	go func() {
+		defer close(b.done)
+		err := s.build(context.WithoutCancel(ctx), key, r)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if err == nil {
+			delete(s.builds, key)
+			return
+		}
+		b.err = fmt.Errorf("environment: build %q: %w", r.Key, err)
+		b.until = time.Now().Add(failureKept)
+	}()
+	return b
+}
+
+// build makes an environment beside its place, and moves it there when it is whole.
+func (s *Store) build(ctx context.Context, key string, r Recipe) error {
+	if s.parent != nil {
+		if err := s.parent(); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	l, err := waitLock(ctx, s.lockFile(key), exclusive)
+	if err != nil {
+		return err
+	}
+	defer l.release()
+	if s.whole(key) {
+		return nil // another process was faster
+	}
+	if err := s.removeRemains(key); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(s.dir, temporary+key+"-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := os.RemoveAll(tmp); err != nil {
+			s.log.Warn("remove temporary environment", "dir", tmp, "error", err)
+		}
+	}()
+	began := time.Now()
+	made, err := fill(ctx, tmp, r)
+	if err != nil {
+		return err
+	}
+	place := filepath.Join(s.dir, key)
+	if err := os.RemoveAll(place); err != nil {
+		return fmt.Errorf("remove the damaged one: %w", err)
+	}
+	if err := os.Rename(tmp, place); err != nil {
+		return err
+	}
+	s.log.Info("environment built", "key", r.Key, "files", made.Files, "bytes", made.Bytes, "took", time.Since(began))
+	s.evict(key)
+	return nil
+}
+
+// fill builds into dir, which nobody else uses.
+func fill(ctx context.Context, dir string, r Recipe) (manifest, error) {
+	// MkdirTemp makes directories that only their owner may enter.
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // programs of another user read it
+		return manifest{}, err
+	}
+	u, err := newUnpacker(filepath.Join(dir, content), r.FutureTime)
+	if err != nil {
+		return manifest{}, err
+	}
+	err = errors.Join(r.Build(ctx, u.unpack), u.close())
+	if err != nil {
+		return manifest{}, err
+	}
+	m := manifest{Format: format, Key: r.Key, Files: u.files, Bytes: u.bytes}
+	return m, m.write(dir)
+}
+
+const (
+	// temporary begins the names of directories that are not environments yet, or no longer.
+	temporary = "tmp-"
+	// content is the directory in an environment that sandboxes get to see.
+	content = "content"
+	// format changes when older environments cannot be used any more.
+	format = 1
+)
+
+// A manifest says what a whole environment has. It is written last.
+type manifest struct {
+	Format int      `json:"format"`
+	Key    []string `json:"key"`
+	// Files counts files and links, Bytes is the size of the files.
+	Files int64 `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+const manifestFile = "manifest.json"
+
+func (m manifest) write(dir string) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, manifestFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	// What a power failure takes of the other files shows when their sizes are added up.
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func readManifest(dir string) (m manifest, written time.Time, err error) {
+	name := filepath.Join(dir, manifestFile)
+	info, err := os.Lstat(name)
+	if err != nil {
+		return m, written, err
+	}
+	text, err := os.ReadFile(name) //nolint:gosec // the store's own directory
+	if err != nil {
+		return m, written, err
+	}
+	return m, info.ModTime(), json.Unmarshal(text, &m)
+}
+
+// whole reports whether an environment is there with all its files. Each is looked through once.
+func (s *Store) whole(key string) bool {
+	dir := filepath.Join(s.dir, key)
+	m, written, err := readManifest(dir)
+	if err != nil || m.Format != format {
+		return false
+	}
+	s.mu.Lock()
+	known := s.sound[key]
+	s.mu.Unlock()
+	if known.Equal(written) {
+		return true
+	}
+	var files, bytes int64
+	err = filepath.WalkDir(filepath.Join(dir, content), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		if d.Type().IsRegular() {
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			bytes += info.Size()
+		}
+		return nil
+	})
+	if err != nil || files != m.Files || bytes != m.Bytes {
+		s.log.Warn("environment is damaged and will be built again", "dir", dir,
+			"files", files, "bytes", bytes, "want_files", m.Files, "want_bytes", m.Bytes, "error", err)
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sound[key] = written
+	return true
+}
