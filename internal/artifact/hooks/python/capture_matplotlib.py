@@ -224,13 +224,25 @@ def target_of(canvas, filename, format):
 
 
 def patch_figure(module):
-    def make(show):
+    def make_show(show):
         def show_figure(self, *args, **kwargs):
             swallow(capture)(self)
 
         return show_figure
 
-    wrap(module.Figure, "show", make)
+    def make_draw(draw):
+        def draw_figure(self, *args, **kwargs):
+            # To lay out and draw touches ticks and axes: that is not a change by the program.
+            known = seen(self)
+            changed = known.changed
+            result = draw(self, *args, **kwargs)
+            known.changed = changed
+            return result
+
+        return draw_figure
+
+    wrap(module.Figure, "show", make_show)
+    wrap(module.Figure, "draw", make_draw)
 
 
 def patch_pyplot(module):
@@ -282,7 +294,8 @@ def patch_animation(module):
         def save_animation(self, filename, *args, **kwargs):
             with as_a_whole():
                 result = save(self, filename, *args, **kwargs)
-            if copy(filename):
+            # matplotlib itself saves into scratch files, to embed them in pages.
+            if not in_animation() and copy(filename):
                 known = seen(self._fig)
                 known.changed, known.saved = False, True
             return result
