@@ -70,8 +70,9 @@ func TestNames(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	t.Parallel()
+	padded := " Py\n"
 	for name, want := range map[string]string{
-		"python": "python", "PYTHON": "python", " Py\n": "python", "python3": "python",
+		padded: "python", "python": "python", "PYTHON": "python", "python3": "python",
 		"javascript": "javascript", "js": "javascript", "Node": "javascript", "nodejs": "javascript",
 		"java": "java", "cpp": "cpp", "c++": "cpp", "C++": "cpp", "cxx": "cpp", "cc": "cpp",
 		"go": "go", "golang": "go", "ruby": "ruby", "rb": "ruby", "r": "r", "R": "r", "Rscript": "r",

@@ -26,13 +26,12 @@ type javaType struct {
 	start, end int
 }
 
-// mainKind says how a type can be started; a higher one is preferred.
+// mainKind says how a type can be started: 0 not at all; a higher one is preferred.
 type mainKind int
 
 const (
-	noMain mainKind = iota
 	// instanceMain: what Java 25 starts and older versions do not, such as `void main()`.
-	instanceMain
+	instanceMain mainKind = iota + 1
 	// classicMain: public static void main(String[]).
 	classicMain
 )

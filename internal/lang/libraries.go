@@ -2,6 +2,7 @@ package lang
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -210,12 +211,7 @@ func (s *stream) eat(prefix string) bool {
 
 // eatAny takes the first of the prefixes that fits.
 func (s *stream) eatAny(prefixes ...string) bool {
-	for _, p := range prefixes {
-		if s.eat(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(prefixes, s.eat)
 }
 
 // first takes one character of a class.
@@ -231,7 +227,7 @@ func (s *stream) first(class func(byte) bool) bool {
 // a chain of conditions.
 func (s *stream) many(class func(byte) bool, extra string) bool {
 	s.rest = strings.TrimLeftFunc(s.rest, func(r rune) bool {
-		return r < unicode.MaxASCII && class(byte(r)) || strings.ContainsRune(extra, r)
+		return r <= unicode.MaxASCII && class(byte(r&unicode.MaxASCII)) || strings.ContainsRune(extra, r)
 	})
 	return true
 }

@@ -16,11 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func lookup(t testing.TB, name string) *lang.Language {
-	t.Helper()
+func lookup(tb testing.TB, name string) *lang.Language {
+	tb.Helper()
 	l, err := lang.Builtin().Lookup(name)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return l
 }
@@ -71,18 +71,18 @@ func TestPlanGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", "plans", test.name+".golden"), print(plan.Files, plan.Steps))
+			golden(t, filepath.Join("testdata", "plans", test.name+".golden"), text(plan.Files, plan.Steps))
 		})
 	}
 	t.Run("go-base", func(t *testing.T) {
 		t.Parallel()
 		base := lookup(t, "go").Base(limited)
-		text := fmt.Sprintf("dir %s scratch %v future %v stamp %s\n", base.Dir, base.Scratch, base.FutureTime, base.Stamp)
-		golden(t, filepath.Join("testdata", "plans", "go-base.golden"), text+print(base.Files, base.Steps))
+		header := fmt.Sprintf("dir %s scratch %v future %v stamp %s\n", base.Dir, base.Scratch, base.FutureTime, base.Stamp)
+		golden(t, filepath.Join("testdata", "plans", "go-base.golden"), header+text(base.Files, base.Steps))
 	})
 }
 
-func print(files []lang.File, steps []lang.Step) string {
+func text(files []lang.File, steps []lang.Step) string {
 	var b strings.Builder
 	for _, f := range files {
 		fmt.Fprintf(&b, "file %s", f.Name)

@@ -103,11 +103,11 @@ func javaScripts() map[string]string {
 	}
 }
 
-func fileNames(t testing.TB, language, code string) string {
-	t.Helper()
-	plan, err := lookup(t, language).Plan(input(code))
+func fileNames(tb testing.TB, language, code string) string {
+	tb.Helper()
+	plan, err := lookup(tb, language).Plan(input(code))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var names []string
 	for _, f := range plan.Files {

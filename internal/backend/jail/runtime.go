@@ -21,9 +21,7 @@ import (
 )
 
 // SystemDirs are the directories that every sandbox shows, read-only, as they are on the host.
-func SystemDirs() []string {
-	return []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
-}
+func SystemDirs() []string { return slices.Clone(system) }
 
 // FinderOptions say where a [Finder] looks.
 type FinderOptions struct {
@@ -199,11 +197,11 @@ func (f *Finder) candidates(alternatives []string, first string) []string {
 			if !executable(candidate) {
 				continue
 			}
-			real, err := filepath.EvalSymlinks(candidate)
-			if err != nil || seen[real] {
+			resolved, err := filepath.EvalSymlinks(candidate)
+			if err != nil || seen[resolved] {
 				continue
 			}
-			seen[real] = true
+			seen[resolved] = true
 			found = append(found, candidate)
 		}
 	}
@@ -268,13 +266,14 @@ func identify(name string) (fileID, error) {
 
 // runtimeID is the same for the same programs, until one of them is replaced.
 func runtimeID(language string, r backend.Runtime, mounts []string) string {
-	h := sha256.New()
+	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Values(r.Programs)) {
 		id, err := identify(name)
-		fmt.Fprintf(h, "%q %d %d %v\n", name, id.size, id.mtime, err)
+		fmt.Fprintf(&text, "%q %d %d %v\n", name, id.size, id.mtime, err)
 	}
-	fmt.Fprintf(h, "%q %q", mounts, r.Env)
-	return language + "-" + hex.EncodeToString(h.Sum(nil)[:8])
+	fmt.Fprintf(&text, "%q %q", mounts, r.Env)
+	sum := sha256.Sum256([]byte(text.String()))
+	return language + "-" + hex.EncodeToString(sum[:8])
 }
 
 // remedy says how to install a missing program on this distribution.

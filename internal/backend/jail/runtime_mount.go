@@ -23,7 +23,8 @@ func (f *Finder) shown(path string, prefixes []string) bool {
 }
 
 // mountable turns the directories that a runtime names as its own into those to show, or says why they
-// cannot be. Both the path with its symbolic links and the real one are shown: programs use either.
+// cannot be. A directory that is a symbolic link is shown under its own path, that of every link it
+// leads to, and the real one: programs use any of them.
 func (f *Finder) mountable(dirs []string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {
@@ -31,11 +32,11 @@ func (f *Finder) mountable(dirs []string) ([]string, error) {
 			continue
 		}
 		dir = filepath.Clean(dir)
-		real, err := filepath.EvalSymlinks(dir)
+		paths, err := hops(dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, path := range []string{dir, real} {
+		for _, path := range paths {
 			if f.shown(path, all) {
 				continue
 			}
@@ -50,15 +51,41 @@ func (f *Finder) mountable(dirs []string) ([]string, error) {
 	return outermost(all), nil
 }
 
+// hops returns the path, those that it leads to as a symbolic link, and at last the real path.
+func hops(path string) ([]string, error) {
+	last, err := filepath.EvalSymlinks(path) // fails on a circle
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for {
+		paths = append(paths, path)
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil, err
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			return append(paths, last), nil
+		}
+		target, err := os.Readlink(path)
+		if err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = filepath.Clean(target)
+	}
+}
+
 // harmless refuses directories that hold more than a runtime.
 func (f *Finder) harmless(dir string) error {
-	for _, private := range []string{
+	shared := []string{
 		"/", "/home", "/root", "/etc", "/var", "/var/lib", "/tmp", "/var/tmp", "/run", "/proc", "/sys", "/dev",
-		"/boot", "/mnt", "/media", "/srv", "/opt", "/Users",
-	} {
-		if dir == private {
-			return fmt.Errorf("its directory, %s, holds more than a runtime", dir)
-		}
+		"/boot", "/mnt", "/media", "/srv", "/opt",
+	}
+	if slices.Contains(shared, dir) {
+		return fmt.Errorf("its directory, %s, holds more than a runtime", dir)
 	}
 	homes := []string{"/root", f.options.Home}
 	if rest, ok := strings.CutPrefix(dir, "/home/"); ok {
@@ -98,13 +125,12 @@ func (f *Finder) harmless(dir string) error {
 func (f *Finder) loadable(program string, prefixes []string) error {
 	file, err := elf.Open(program)
 	if err != nil {
-		var format *elf.FormatError
-		if errors.As(err, &format) {
+		if _, ok := errors.AsType[*elf.FormatError](err); ok {
 			return nil // a script: its interpreter is what matters, and was asked
 		}
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	for _, segment := range file.Progs {
 		if segment.Type != elf.PT_INTERP {
 			continue

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,7 +84,7 @@ func TestLocateOnThisHost(t *testing.T) {
 			// What a client with a window gives; Go is then found in its usual place.
 			finder := jail.NewFinder(jail.FinderOptions{Path: "/usr/bin:/bin"})
 			found, err := finder.Locate(t.Context(), need)
-			if errors.Is(err, backend.ErrUnavailable) && !strings.Contains(strings.Join(required, " "), name) {
+			if errors.Is(err, backend.ErrUnavailable) && !slices.Contains(required, name) {
 				t.Skip(err)
 			}
 			if err != nil {
@@ -174,12 +175,16 @@ func TestLocatePassesOver(t *testing.T) {
 	}{
 		{
 			"an interpreter right in a home directory",
-			func(t *testing.T, home, shims string) { fakePython(t, home, filepath.Join(shims, "python3"), "True") },
+			func(t *testing.T, home, shims string) {
+				t.Helper()
+				fakePython(t, home, filepath.Join(shims, "python3"), "True")
+			},
 			"is or holds a home directory",
 		},
 		{
 			"a prefix that programs keep secrets in",
 			func(t *testing.T, home, shims string) {
+				t.Helper()
 				fakePython(t, filepath.Join(home, ".local"), filepath.Join(shims, "python3"), "True")
 			},
 			"holds more than a runtime",
@@ -187,30 +192,41 @@ func TestLocatePassesOver(t *testing.T) {
 		{
 			"a shim whose version is not installed",
 			func(t *testing.T, _, shims string) {
+				t.Helper()
 				script(t, filepath.Join(shims, "python3"), "echo 'pyenv: version 3.9 is not installed' >&2; exit 127")
 			},
 			"version 3.9 is not installed",
 		},
 		{
 			"a program that hangs, with a child",
-			func(t *testing.T, _, shims string) { script(t, filepath.Join(shims, "python3"), "/bin/sleep 60; echo late") },
+			func(t *testing.T, _, shims string) {
+				t.Helper()
+				script(t, filepath.Join(shims, "python3"), "/bin/sleep 60; echo late")
+			},
 			"did not answer within 2s",
 		},
 		{
 			"a program that answers something else",
-			func(t *testing.T, _, shims string) { script(t, filepath.Join(shims, "python3"), "echo hello") },
+			func(t *testing.T, _, shims string) {
+				t.Helper()
+				script(t, filepath.Join(shims, "python3"), "echo hello")
+			},
 			"does not tell where it is installed",
 		},
 		{
 			"a name of a program that is not there",
 			func(t *testing.T, home, shims string) {
+				t.Helper()
 				script(t, filepath.Join(shims, "python3"), `printf '%s\n' /nonexistent/python3 `+home+`/x `+home+`/x True`)
 			},
 			"does not tell where it is installed",
 		},
 		{
 			"an empty file",
-			func(t *testing.T, _, shims string) { write(t, filepath.Join(shims, "python3"), "", 0o755) },
+			func(t *testing.T, _, shims string) {
+				t.Helper()
+				write(t, filepath.Join(shims, "python3"), "", 0o755)
+			},
 			"",
 		},
 	} {
@@ -367,11 +383,12 @@ func TestLocateProgramWithLibrariesElsewhere(t *testing.T) {
 	}
 }
 
-// The directory that a version manager links to is shown under both names.
+// The directory that a version manager links to is shown under all names.
 func TestLocateLinkedPrefix(t *testing.T) {
 	linuxOnly(t)
 	dir := home(t)
 	jdk := filepath.Join(dir, "data", "jdk-21")
+	latest := filepath.Join(dir, "data", "latest")
 	current := filepath.Join(dir, ".sdkman", "current")
 	for _, name := range []string{"java", "javac"} {
 		script(t, filepath.Join(jdk, "bin", name), "echo '    java.home = "+current+"' >&2")
@@ -379,8 +396,10 @@ func TestLocateLinkedPrefix(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(current), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(jdk, current); err != nil {
-		t.Fatal(err)
+	for name, target := range map[string]string{current: latest, latest: "jdk-21"} {
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	finder := jail.NewFinder(jail.FinderOptions{Path: filepath.Join(current, "bin"), Home: dir, Usual: none})
 	found, err := finder.Locate(t.Context(), needOf(t, "java"))
@@ -394,7 +413,7 @@ func TestLocateLinkedPrefix(t *testing.T) {
 	if diff := cmp.Diff([]string{"JAVA_HOME=" + current}, found.Env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{current, jdk}, finder.Mounts(found.ID), cmp.Transformer("sort", sorted)); diff != "" {
+	if diff := cmp.Diff([]string{current, latest, jdk}, finder.Mounts(found.ID), cmp.Transformer("sort", sorted)); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 }

@@ -85,8 +85,8 @@ func questionFor(name string) (question, bool) {
 		return question{
 			program: "R", args: []string{"RHOME"},
 			read: func(program, output string) (installation, error) {
-				real, err := filepath.EvalSymlinks(program)
-				return installation{program: real, prefixes: []string{parentOfBin(real), output}}, err
+				resolved, err := filepath.EvalSymlinks(program)
+				return installation{program: resolved, prefixes: []string{parentOfBin(resolved), output}}, err
 			},
 		}, true
 	}
@@ -120,16 +120,16 @@ func parentOfBin(program string) string {
 // started for that only if it lies outside of the system's directories, is a script or a link to a
 // program of another name, or libraries are asked for.
 func (f *Finder) inspect(ctx context.Context, name, candidate string, libraries bool) (installation, error) {
-	real, err := filepath.EvalSymlinks(candidate)
+	resolved, err := filepath.EvalSymlinks(candidate)
 	if err != nil {
 		return installation{}, err
 	}
 	q, ok := questionFor(name)
-	system := f.shown(candidate, nil) && f.shown(real, nil)
-	if system && !libraries && (!ok || !isScript(real) && strings.HasPrefix(filepath.Base(real), name)) {
-		return systemInstallation(candidate, real), nil
+	system := f.shown(candidate, nil) && f.shown(resolved, nil)
+	if system && !libraries && (!ok || !isScript(resolved) && strings.HasPrefix(filepath.Base(resolved), name)) {
+		return systemInstallation(candidate, resolved), nil
 	}
-	in := installation{program: candidate, prefixes: []string{parentOfBin(real)}}
+	in := installation{program: candidate, prefixes: []string{parentOfBin(resolved)}}
 	if ok {
 		if in, err = f.ask(ctx, q, candidate); err != nil {
 			return installation{}, err
@@ -138,18 +138,18 @@ func (f *Finder) inspect(ctx context.Context, name, candidate string, libraries 
 	if in.prefixes, err = f.mountable(in.prefixes); err != nil {
 		return installation{}, err
 	}
-	if real, err = filepath.EvalSymlinks(in.program); err != nil {
+	if resolved, err = filepath.EvalSymlinks(in.program); err != nil {
 		return installation{}, err
 	}
-	for _, path := range []string{in.program, real} {
+	for _, path := range []string{in.program, resolved} {
 		if !f.shown(path, in.prefixes) {
 			return installation{}, fmt.Errorf("%s is outside of its own directory", path)
 		}
 	}
-	if err := f.loadable(real, in.prefixes); err != nil {
+	if err := f.loadable(resolved, in.prefixes); err != nil {
 		return installation{}, err
 	}
-	if ok && !f.shown(real, nil) {
+	if ok && !f.shown(resolved, nil) {
 		return f.startable(ctx, q, in)
 	}
 	return in, nil
@@ -158,13 +158,13 @@ func (f *Finder) inspect(ctx context.Context, name, candidate string, libraries 
 // systemInstallation is a program that needs nothing but what every sandbox shows. A link that only
 // chooses among versions (java in /etc/alternatives) is followed; one that a program is called by
 // (clang++, which tells what to compile from its name) is kept.
-func systemInstallation(candidate, real string) installation {
+func systemInstallation(candidate, resolved string) installation {
 	in := installation{program: candidate}
-	if filepath.Base(real) == filepath.Base(candidate) {
-		in.program = real
+	if filepath.Base(resolved) == filepath.Base(candidate) {
+		in.program = resolved
 	}
-	if name := filepath.Base(real); name == "java" || name == "javac" {
-		in.env = []string{"JAVA_HOME=" + parentOfBin(real)}
+	if name := filepath.Base(resolved); name == "java" || name == "javac" {
+		in.env = []string{"JAVA_HOME=" + parentOfBin(resolved)}
 	}
 	return in
 }
@@ -193,7 +193,7 @@ func isScript(name string) bool {
 	if err != nil {
 		return false
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	magic := make([]byte, 2)
 	n, err := file.Read(magic)
 	return err == nil && string(magic[:n]) == "#!"
@@ -203,7 +203,6 @@ func isScript(name string) bool {
 type answer struct {
 	in   installation
 	err  error
-	env  string
 	time time.Time
 	// real identifies the program that a shim led to.
 	real fileID
@@ -258,7 +257,7 @@ func (f *Finder) run(ctx context.Context, q question, program string, env []stri
 	if q.program != "" {
 		start = filepath.Join(filepath.Dir(program), q.program)
 	}
-	cmd := exec.CommandContext(ctx, start, q.args...) //nolint:gosec // a program from the server's own PATH, with constant arguments
+	cmd := exec.CommandContext(ctx, start, q.args...)
 	cmd.Dir = "/"
 	cmd.Env = append([]string{"PATH=" + f.options.Path, "LC_ALL=C", "GOTOOLCHAIN=local"}, env...)
 	if f.options.Home != "" {
