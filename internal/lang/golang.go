@@ -55,6 +55,7 @@ func planGo(l *Language, in Input) (Plan, error) {
 // baseGo builds the standard library into a build cache. The go command finds what is in it under any
 // path, by any user, as long as its flags and environment are the same.
 func baseGo(l *Language, in Input) *Base {
+	in.Memory = 0 // the limit of calls is not that of the build
 	return &Base{
 		Dir: goCache,
 		Steps: []Step{{

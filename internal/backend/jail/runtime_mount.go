@@ -113,9 +113,21 @@ func (f *Finder) harmless(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is not a directory", dir)
 	}
-	// A server that runs as root gives sandboxes another user.
-	if os.Geteuid() == 0 && info.Mode().Perm()&0o005 != 0o005 {
-		return fmt.Errorf("its directory, %s, can be read by its owner only", dir)
+	return readable(dir)
+}
+
+// readable checks that a sandbox's user can enter a directory or run a program: not the owner, if the
+// server runs as root.
+func readable(path string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o005 != 0o005 {
+		return fmt.Errorf("%s can be used by its owner only", path)
 	}
 	return nil
 }

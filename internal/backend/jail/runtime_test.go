@@ -190,6 +190,20 @@ func TestLocatePassesOver(t *testing.T) {
 			"holds more than a runtime",
 		},
 		{
+			"a program that only its owner can start, for root",
+			func(t *testing.T, home, shims string) {
+				t.Helper()
+				program := fakePython(t, filepath.Join(home, "python"), filepath.Join(shims, "python3"), "True")
+				if os.Geteuid() != 0 {
+					t.Skip("another user's sandbox runs as that user")
+				}
+				if err := os.Chmod(program, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"can be used by its owner only",
+		},
+		{
 			"a shim whose version is not installed",
 			func(t *testing.T, _, shims string) {
 				t.Helper()

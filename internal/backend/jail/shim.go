@@ -146,6 +146,11 @@ func (f *Finder) inspect(ctx context.Context, name, candidate string, libraries 
 			return installation{}, fmt.Errorf("%s is outside of its own directory", path)
 		}
 	}
+	for _, path := range []string{filepath.Dir(resolved), resolved} {
+		if err := readable(path); err != nil {
+			return installation{}, err
+		}
+	}
 	if err := f.loadable(resolved, in.prefixes); err != nil {
 		return installation{}, err
 	}
