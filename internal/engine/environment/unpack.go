@@ -131,6 +131,11 @@ func (u *unpacker) mkdir(name string) error {
 }
 
 func (u *unpacker) file(name string, header *tar.Header, body io.Reader) error {
+	for record := range header.PAXRecords {
+		if strings.HasPrefix(record, "GNU.sparse.") {
+			return errors.New("a file with holes can be larger than the whole archive")
+		}
+	}
 	if u.bytes += header.Size; header.Size > maxBytes || u.bytes > maxBytes {
 		return fmt.Errorf("more than %d bytes in all", int64(maxBytes))
 	}

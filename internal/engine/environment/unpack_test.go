@@ -4,10 +4,12 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +146,7 @@ func TestHostileArchives(t *testing.T) {
 		"device":                       archive(item{tar.Header{Typeflag: tar.TypeChar, Name: "null", Devmajor: 1, Devminor: 3}, ""}),
 		"pipe":                         archive(item{tar.Header{Typeflag: tar.TypeFifo, Name: "p"}, ""}),
 		"name longer than a path":      archive(file(strings.Repeat("d/", 3000)+"f", "x")),
+		"a gigabyte of holes":          sparse(),
 		"files left out":               archive(file("a", "x"), more),
 		"file cut":                     archive(cut),
 		"not an archive":               strings.NewReader(strings.Repeat("garbage ", 200)),
@@ -171,6 +174,26 @@ func header(h tar.Header) io.Reader {
 		panic(err)
 	}
 	return &b
+}
+
+// sparse is an archive of 2 KB with a file of a gigabyte in it, as GNU tar writes it.
+func sparse() io.Reader {
+	packed, err := io.ReadAll(archive(
+		file("extended header", "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"+
+			"34 GNU.sparse.realsize=1073741824\n25 GNU.sparse.name=holes\n"),
+		file("holes", "1\n1073741823\n1\n"+strings.Repeat("\x00", 512-15)+"x"),
+	))
+	if err != nil {
+		panic(err)
+	}
+	const kind, checksum = 156, 148 // where they are in a header
+	packed[kind] += tar.TypeXHeader - tar.TypeReg
+	sum, err := strconv.ParseInt(string(packed[checksum:checksum+6]), 8, 32)
+	if err != nil {
+		panic(err)
+	}
+	copy(packed[checksum:], fmt.Sprintf("%06o", sum+tar.TypeXHeader-tar.TypeReg))
+	return bytes.NewReader(packed)
 }
 
 // onlyTheStore fails the test if anything lies beside the store, or if an unfinished environment is
