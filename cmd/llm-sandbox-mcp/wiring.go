@@ -56,8 +56,28 @@ func opener(cfg *config.Config, wrong error, log *slog.Logger) func(context.Cont
 			return nil, backend.Wrap(backend.ErrInvalid,
 				fmt.Errorf("settings: %w; correct the environment of the server and start it again", wrong))
 		}
-		return all.Open(ctx, cfg.Backend, backendOptions(cfg, log))
+		b, err := all.Open(ctx, cfg.Backend, backendOptions(cfg, log))
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range withoutEffect(cfg, b.Capabilities()) {
+			log.WarnContext(ctx, "setting has no effect on this backend", "variable", name, "backend", b.Name())
+		}
+		return b, nil
 	}
+}
+
+// withoutEffect names the variables that were set and that a backend without images has no use for. They
+// ask for nothing that it would have to refuse.
+func withoutEffect(cfg *config.Config, has backend.Capabilities) []string {
+	if has.Images {
+		return nil
+	}
+	names := cfg.SetIn(config.GroupEngines)
+	if !cfg.Isolation.ReadOnly {
+		names = append(names, "SANDBOX_READ_ONLY") // its root is always read-only
+	}
+	return names
 }
 
 // environments keeps what languages build once in the cache directory.

@@ -6,15 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"time"
 )
 
 // Config is every setting of the server. [Variables] names the variable of each field.
 type Config struct {
-	// Backend is the lower-cased name of the backend, or "auto". [Config.CheckBackend] compares it
-	// with what a build has.
+	// Backend is the lower-cased name of a backend, or "auto". Which there are is not known here.
 	Backend string
 
 	// Limits bound each sandbox.
@@ -268,20 +266,6 @@ func (c *Config) SetIn(group Group) []string {
 		}
 	}
 	return names
-}
-
-// CheckBackend returns a [*Error] if Backend is neither "auto" nor one of the names a build has.
-func (c *Config) CheckBackend(names []string) error {
-	if c.Backend == "auto" || slices.Contains(names, c.Backend) {
-		return nil
-	}
-	// The words before the colon are what clients of the reference look for.
-	return &Error{
-		Variable: "BACKEND",
-		Value:    c.Backend,
-		Reason: "'" + c.Backend + "' is not a valid SandboxBackend: it must be one of: " +
-			strings.Join(append([]string{"auto"}, names...), ", "),
-	}
 }
 
 // LogValue implements [slog.LogValuer]: the variables that were set, without secrets.

@@ -314,24 +314,6 @@ func TestLongValuesAreCut(t *testing.T) {
 	}
 }
 
-func TestCheckBackend(t *testing.T) {
-	t.Parallel()
-	known := []string{"docker", "native"}
-	for _, test := range []struct{ value, want string }{
-		{"", ""},
-		{"AUTO", ""},
-		{"Native ", ""},
-		{"foo", `BACKEND 'foo' is not a valid SandboxBackend: it must be one of: auto, docker, native (it is "foo")`},
-		{"nativ\xff", `BACKEND 'nativ`},
-	} {
-		c, _ := load(t, "BACKEND="+test.value)
-		err := c.CheckBackend(known)
-		if test.want == "" && err != nil || test.want != "" && !strings.HasPrefix(fmt.Sprint(err), test.want) {
-			t.Errorf("CheckBackend with %q = %v, want %q", test.value, err, test.want)
-		}
-	}
-}
-
 func TestSetIn(t *testing.T) {
 	t.Parallel()
 	c, _ := load(t, "KUBECONFIG=/k", "DOCKER_HOST=unix:///d", "NAMESPACE= ", "SANDBOX_CPUS=1")
