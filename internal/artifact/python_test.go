@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // python returns the system's Python, or the one that SANDBOX_TEST_PYTHON names, with the named modules.
@@ -386,16 +384,7 @@ func testPrograms(t *testing.T, programs []program, on func(*testing.T, ...strin
 				modules = append(modules, "matplotlib")
 				code = "import matplotlib, matplotlib.pyplot as plt\n" + code
 			}
-			o := on(t, modules...).run(t, code, 60*time.Second)
-			if o.stdout != p.stdout || o.code != p.code_ {
-				t.Errorf("stdout %q, exit %d; want %q, %d\n%s", o.stdout, o.code, p.stdout, p.code_, o.stderr)
-			}
-			if diff := gocmp.Diff(p.want, o.files()); diff != "" {
-				t.Errorf("files (-want +got):\n%s%+v\n%s", diff, o.set.Omitted, o.stderr)
-			}
-			if p.stderr != "-" && !strings.Contains(o.stderr, p.stderr) || p.stderr == "" && o.stderr != "" {
-				t.Errorf("stderr %q, want %q", o.stderr, p.stderr)
-			}
+			check(t, p, on(t, modules...).run(t, code, 60*time.Second))
 		})
 	}
 }
