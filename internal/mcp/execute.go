@@ -1,7 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"math"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -32,4 +36,10 @@ func (s *server) executeCode(ctx context.Context, call *sdk.CallToolRequest) (*s
 		return nil, err
 	}
 	return s.render(resp, args.notes), nil
+}
+
+// withDefaultTimeout puts the configured timeout in the place of the default in the schema.
+func (s *server) withDefaultTimeout(schema json.RawMessage) json.RawMessage {
+	configured := fmt.Appendf(nil, `"default": %.0f`, math.Ceil(s.Timeout.Seconds()))
+	return bytes.Replace(schema, []byte(`"default": 30`), configured, 1)
 }

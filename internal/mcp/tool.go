@@ -24,6 +24,8 @@ type tool struct {
 	name, title, description string
 	// readOnly says that a call changes nothing; openWorld that it may reach beyond this machine.
 	readOnly, openWorld bool
+	// input changes the input schema to what the settings say; nil leaves it as it is.
+	input func(json.RawMessage) json.RawMessage
 	// call handles a call. Its error is turned into a result by [errorText].
 	call func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)
 }
@@ -38,6 +40,7 @@ func (s *server) tools() []tool {
 				"java, cpp, go, r, ruby.\n\nThe result ends in one JSON text with exit_code, stderr, stdout and status; " +
 				"images come before it. Sandboxes do not share state.",
 			openWorld: s.Network,
+			input:     s.withDefaultTimeout,
 			call:      s.executeCode,
 		},
 		{
@@ -60,11 +63,15 @@ func (s *server) tools() []tool {
 // definition is what tools/list shows. No tool destroys anything: code can only change its sandbox.
 func (t tool) definition() *sdk.Tool {
 	destructive := false
+	input := schema(t.name + ".input")
+	if t.input != nil {
+		input = t.input(input)
+	}
 	return &sdk.Tool{
 		Name:         t.name,
 		Title:        t.title,
 		Description:  t.description,
-		InputSchema:  schema(t.name + ".input"),
+		InputSchema:  input,
 		OutputSchema: schema(t.name + ".output"),
 		Annotations: &sdk.ToolAnnotations{
 			Title:           t.title,
