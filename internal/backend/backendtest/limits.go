@@ -275,7 +275,7 @@ os.wait()
 func cannotRaise(c *check) {
 	s := c.create(c.with(backend.Limits{OpenFiles: 64, FileSize: 4 * mib}))
 	c.expect(c.py(s, `
-import resource
+import os, resource
 for what, name in ((resource.RLIMIT_NOFILE, "files"), (resource.RLIMIT_FSIZE, "size"), (resource.RLIMIT_CORE, "core")):
     soft, hard = resource.getrlimit(what)
     try:
@@ -284,7 +284,7 @@ for what, name in ((resource.RLIMIT_NOFILE, "files"), (resource.RLIMIT_FSIZE, "s
     except (ValueError, OSError):
         print(name, "kept", hard)
 try:
-    open("/proc/1/oom_score_adj", "w").write("-1000")
+    os.write(os.open("/proc/self/oom_score_adj", os.O_WRONLY), b"-1000")
     print("oom_score_adj written")
 except OSError:
     pass

@@ -8,7 +8,7 @@ for name in (
     "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hotplug", "/sys/kernel/uevent_helper",
     "/proc/sys/fs/binfmt_misc/register", "/proc/sysrq-trigger", "/proc/sys/kernel/randomize_va_space", "/proc/sys/vm/overcommit_memory",
     "/sys/fs/cgroup/release_agent", "/sys/fs/cgroup/memory/release_agent", "/sys/fs/cgroup/cgroup.procs",
-    "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.max", "/proc/self/attr/current", "/proc/1/oom_score_adj",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory.max", "/proc/1/oom_score_adj",
     "/sys/kernel/security/apparmor/profiles", "/sys/kernel/debug/sched/features", "/dev/kmsg", "/dev/mem", "/dev/port", "/dev/kvm",
 ):
     try:

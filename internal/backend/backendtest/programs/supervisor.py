@@ -21,7 +21,7 @@ attempt("open executable of 1 for writing", lambda: os.open("/proc/1/exe", os.O_
 attempt("descriptors of 1", lambda: os.listdir("/proc/1/fd"))
 attempt("root of 1", lambda: os.listdir("/proc/1/root/"))
 attempt("working directory of 1", lambda: os.listdir("/proc/1/cwd/"))
-attempt("write coredump_filter of 1", lambda: open("/proc/1/coredump_filter", "w").write("7f"))
+attempt("write coredump_filter of 1", lambda: os.open("/proc/1/coredump_filter", os.O_WRONLY))
 
 libc = ctypes.CDLL(None, use_errno=True)
 attempt("ptrace of 1", lambda: libc.ptrace(16, 1, 0, 0) == 0)
