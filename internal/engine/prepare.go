@@ -51,7 +51,7 @@ func (e *Engine) prepare(ctx context.Context, req Request, report *reporter) (*j
 	}
 	if len(req.Libraries) > 0 {
 		report.say("looking for libraries")
-		if err := e.libraries.provide(ctx, place, req.Libraries); err != nil {
+		if err := e.libraries.provide(ctx, &place, req.Libraries); err != nil {
 			return nil, err
 		}
 	}
