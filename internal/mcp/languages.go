@@ -41,8 +41,9 @@ func (s *server) languageDetails(ctx context.Context, call *sdk.CallToolRequest)
 	}, nil
 }
 
-// detailsTimeout bounds the time to look at what is installed; then the built-in description has to do.
-const detailsTimeout = 20 * time.Second
+// detailsTimeout is how long a client waits for a look at what is installed. Then the description has
+// to do; the engine looks on, and the next to ask gets what it found.
+const detailsTimeout = 3 * time.Second
 
 // details returns what is true of a language here, or what its description says if that cannot be
 // found out.

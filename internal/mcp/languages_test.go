@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -133,4 +135,23 @@ func TestLanguagesResource(t *testing.T) {
 	if _, err := read(t, session, "sandbox://languages/cobol"); err == nil {
 		t.Error("sandbox://languages/cobol can be read")
 	}
+}
+
+// TestSlowDetails pins that a client is not kept waiting for a slow language.
+func TestSlowDetails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		session := connect(t, scripted{details: func(ctx context.Context, _ string) (lang.Details, error) {
+			<-ctx.Done()
+			return lang.Details{}, ctx.Err()
+		}}, nil)
+		start := time.Now()
+		if _, err := read(t, session, "sandbox://languages"); err != nil {
+			t.Error(err)
+		}
+		if waited := time.Since(start); waited != 3*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+		session.Close()
+	})
 }
