@@ -181,7 +181,7 @@ func (s *Sandbox) boot(ctx context.Context, host *host, setup *stage.Setup) erro
 
 // stageCapabilities are kept across the exec of the stage, inside its user namespace, for what it has
 // to build: an exec by anyone but root drops the rest, and the stage drops these when it has built.
-var stageCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP}
+var stageCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETUID, unix.CAP_SETGID, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE}
 
 // socketpair returns the two ends of a stream socket: ours, on which reads wait without a thread, and
 // theirs.
