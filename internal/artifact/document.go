@@ -5,7 +5,9 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -51,19 +53,22 @@ func checkText(data []byte) (reason string) {
 	return ""
 }
 
-// checkHTML accepts text that has a tag of HTML near its start, as pages and fragments do.
+// htmlTag finds the tags that pages and fragments of pages begin with.
+var htmlTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(!doctype html|html|head|body|title|meta|link|script|style|main|section|article|header|nav|` +
+		`div|span|p|h[1-6]|table|ul|ol|dl|pre|img|svg|iframe|form|a|b|i|br|hr)[\s/>]`)
+})
+
+// checkHTML accepts text that begins with a tag or a comment and has a tag of HTML near its start.
 func checkHTML(data []byte) (reason string) {
 	if reason := checkText(data); reason != "" {
 		return reason
 	}
-	start := strings.ToLower(string(data[:min(len(data), 4096)]))
-	for _, tag := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<style", "<title", "<meta",
-		"<div", "<p", "<table", "<h1", "<h2", "<h3", "<ul", "<ol", "<a", "<b", "<i", "<span", "<svg", "<pre", "<img"} {
-		if i := strings.Index(start, tag); i >= 0 && strings.HasPrefix(strings.TrimLeft(start, "\ufeff \t\r\n"), "<") {
-			return ""
-		}
+	start := bytes.TrimLeft(data[:min(len(data), 4096)], "\ufeff \t\r\n")
+	if !bytes.HasPrefix(start, []byte("<")) || !htmlTag().Match(start) {
+		return "not an HTML page"
 	}
-	return "not an HTML page"
+	return ""
 }
 
 // checkSVG parses the whole file: it must be one XML element named svg.

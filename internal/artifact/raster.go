@@ -5,18 +5,26 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"math"
+	"sync"
 
 	"golang.org/x/image/bmp"
 	"golang.org/x/image/webp"
 )
 
-// maxPixels is the largest picture that is decoded; 4 bytes each, or 8 for some.
+// maxPixels is the largest picture that is decoded. It takes 160 MB, which is why there is [large].
 const maxPixels = 40_000_000
+
+// large is held while a picture of more than largePixels is in memory, so that calls at the same time
+// do not add up.
+var large sync.Mutex
+
+const largePixels = 4_000_000
 
 // A budget bounds the work of one Collect in pixels. Decoding takes about 8 ns for one, making a copy
 // about 50, measured on one core of a small server, so that both together stay near a second.
@@ -61,8 +69,8 @@ func rasterType(data []byte) (mime string) {
 	}
 }
 
-// identifyRaster checks that an image is whole. What is too large to decode is handed over by link,
-// unopened; so is what can be sent to nobody, such as an animation.
+// identifyRaster checks that an image is whole, and makes it a kind and a size that clients show. What
+// is too large to decode is handed over by link, unopened; so are animations in WebP, which no decoder here reads.
 func (c *collector) identifyRaster(data []byte, mime string) (a Artifact, reason string) {
 	damaged := "a damaged " + map[string]string{
 		"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP", "image/bmp": "BMP",
@@ -77,34 +85,30 @@ func (c *collector) identifyRaster(data []byte, mime string) (a Artifact, reason
 	}
 	a = Artifact{MIME: mime, Data: data, Width: config.Width, Height: config.Height}
 	pixels := int64(config.Width) * int64(config.Height)
-	if pixels > maxPixels || !c.work.decode(int(pixels)) {
+	if deep(config.ColorModel) {
+		pixels *= 2
+	}
+	if pixels > maxPixels || mime == "image/webp" && animated(data, mime) || !c.work.decode(int(pixels)) {
 		a.Link = true
 		return a, ""
+	}
+	if pixels > largePixels {
+		large.Lock()
+		defer large.Unlock()
 	}
 	picture, err := decode(data, mime)
 	if err != nil {
 		return Artifact{}, damaged
 	}
-	if mime == "image/bmp" {
-		return c.convert(a, picture), ""
+	if width, height := c.withinSide(a); mime == "image/bmp" || width < a.Width || height < a.Height {
+		a.Link = animated(data, mime) || !c.replace(&a, picture, width, height, math.MaxInt)
 	}
 	return a, ""
 }
 
-// convert turns a picture that clients do not show into a PNG.
-func (c *collector) convert(a Artifact, picture image.Image) Artifact {
-	if !c.work.encode(a.Width * a.Height) {
-		a.Link = true
-		return a
-	}
-	var out bytes.Buffer
-	if err := png.Encode(&out, picture); err != nil {
-		a.Link = true
-		return a
-	}
-	a.Original, a.OriginalMIME = a.Data, a.MIME
-	a.Data, a.MIME = out.Bytes(), "image/png"
-	return a
+// deep says whether pixels take 8 bytes instead of 4.
+func deep(model color.Model) bool {
+	return model == color.RGBA64Model || model == color.NRGBA64Model
 }
 
 // decodeConfig reads the size of an image from its header.
@@ -146,102 +150,4 @@ func decode(data []byte, mime string) (picture image.Image, err error) {
 	default:
 		return nil, errors.New("artifact: no decoder for " + mime)
 	}
-}
-
-// wholeImage says whether an image has its end, and returns it without what follows.
-func wholeImage(data []byte, mime string) (image []byte, whole bool) {
-	end := -1
-	switch mime {
-	case "image/png":
-		end = endOfPNG(data)
-	case "image/jpeg":
-		if i := bytes.LastIndex(data, []byte{0xff, 0xd9}); i > 0 {
-			end = i + 2
-		}
-	case "image/gif":
-		end = endOfGIF(data)
-	case "image/webp":
-		if size := int64(binary.LittleEndian.Uint32(data[4:])) + 8; size <= int64(len(data)) {
-			end = int(size)
-		}
-	case "image/bmp":
-		end = len(data)
-	}
-	if end < 0 {
-		return nil, false
-	}
-	return data[:end], true
-}
-
-// endOfPNG walks the chunks, checks their sums and returns the place after IEND, or -1.
-func endOfPNG(data []byte) int {
-	const signature, frame = 8, 12 // a chunk is its length, its type, its data and its sum
-	for at := signature; at+frame <= len(data); {
-		length := int64(binary.BigEndian.Uint32(data[at:]))
-		if length > int64(len(data)-at-frame) {
-			return -1
-		}
-		next := at + frame + int(length)
-		if crc32.ChecksumIEEE(data[at+4:next-4]) != binary.BigEndian.Uint32(data[next-4:]) {
-			return -1
-		}
-		if string(data[at+4:at+8]) == "IEND" {
-			return next
-		}
-		at = next
-	}
-	return -1
-}
-
-// endOfGIF walks the blocks and returns the place after the trailer, or -1.
-func endOfGIF(data []byte) int {
-	const header = 13
-	if len(data) < header {
-		return -1
-	}
-	at := header + colourTable(data[10])
-	for at < len(data) {
-		switch data[at] {
-		case 0x3b: // trailer
-			return at + 1
-		case 0x21: // extension: a label, then data
-			at = endOfGIFData(data, at+2)
-		case 0x2c: // frame: 9 bytes, a colour table, the size of codes, then data
-			if at+10 > len(data) {
-				return -1
-			}
-			at = endOfGIFData(data, at+11+colourTable(data[at+9]))
-		default:
-			return -1
-		}
-		if at < 0 {
-			return -1
-		}
-	}
-	return -1
-}
-
-// colourTable returns the size of the colour table that flags announce.
-func colourTable(flags byte) int {
-	if flags&0x80 == 0 {
-		return 0
-	}
-	return 3 << (flags&7 + 1)
-}
-
-// endOfGIFData returns the place after a chain of data blocks, or -1.
-func endOfGIFData(data []byte, at int) int {
-	for at < len(data) {
-		length := int(data[at])
-		at += 1 + length
-		if length == 0 {
-			return at
-		}
-	}
-	return -1
-}
-
-// animated says whether a GIF has more than one frame.
-func animated(a Artifact) bool {
-	return a.MIME == "image/gif" && bytes.Count(a.Data, []byte{0x21, 0xf9, 0x04}) > 1
 }
