@@ -107,8 +107,9 @@ type Spec struct {
 	Runtime string
 	// Prefix is a directory of the host that is mounted read-only at [PrefixDir]; empty for none.
 	Prefix string
-	// Scratch is a directory below [PrefixDir] that programs may write to; what they write lies over
-	// the prefix, costs disk of this sandbox only, and is gone with it. Empty for none.
+	// Scratch is a directory below [PrefixDir] where programs may add files; what they add lies over
+	// the prefix, costs disk of this sandbox only, and is gone with it. Files of the prefix stay as they
+	// are. Empty for none.
 	Scratch string
 	// WorkDir is the programs' working directory; empty means [DefaultWorkDir].
 	WorkDir string

@@ -1,5 +1,3 @@
-// Package jail holds what the local jails share: the root directory made of the host's runtimes, the
-// finding of those runtimes, and control groups.
 package jail
 
 import (

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -89,10 +88,8 @@ func (b *Backend) setup(host *host, spec backend.Spec) *stage.Setup {
 		Switch:   host.ids.choose,
 		Filter:   host.filter,
 		WorkDir:  workDir,
+		Bounds:   bounds(spec.Limits.Disk),
 		Limits:   rlimits(spec.Limits, b.Capabilities()),
-	}
-	if spec.Limits.Disk > 0 {
-		setup.Size = strconv.FormatInt(spec.Limits.Disk, 10)
 	}
 	for _, bind := range root.Binds {
 		setup.Binds = append(setup.Binds, bind.Source, bind.Target)
@@ -104,6 +101,15 @@ func (b *Backend) setup(host *host, spec backend.Spec) *stage.Setup {
 		setup.Files = append(setup.Files, file.Name, file.Text)
 	}
 	return setup
+}
+
+// bounds returns the options of the tmpfs that holds disk bytes: a file for every 8 KiB, since an empty
+// file costs about 1 KiB of the kernel's memory that its size does not count.
+func bounds(disk int64) string {
+	if disk <= 0 {
+		return "nr_inodes=1048576"
+	}
+	return fmt.Sprintf("size=%d,nr_inodes=%d", disk, max(disk/8192, 1024))
 }
 
 // rlimits returns the limits per process: those that are never more than that, and for what control

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/client"
@@ -26,25 +27,43 @@ type Sandbox struct {
 	process *os.Process
 	exited  chan struct{} // closed when process is gone, and with it every process inside
 
+	closed  atomic.Bool
 	closing sync.Mutex
-	done    bool
+	removed bool
 }
 
 // ID implements backend.Sandbox.
 func (s *Sandbox) ID() string { return s.id }
 
+// alive returns an error once Close was called.
+func (s *Sandbox) alive() error {
+	if s.closed.Load() {
+		return backend.Wrap(backend.ErrNotFound, fmt.Errorf("native: sandbox %s: it was closed", s.id))
+	}
+	return nil
+}
+
 // CopyIn implements backend.Sandbox.
 func (s *Sandbox) CopyIn(ctx context.Context, dir string, archive io.Reader) error {
+	if err := s.alive(); err != nil {
+		return err
+	}
 	return s.agent.CopyIn(ctx, dir, archive)
 }
 
 // CopyOut implements backend.Sandbox.
 func (s *Sandbox) CopyOut(ctx context.Context, sel backend.Selection) (io.ReadCloser, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
 	return s.agent.CopyOut(ctx, sel)
 }
 
 // Start implements backend.Sandbox.
 func (s *Sandbox) Start(ctx context.Context, cmd backend.Command) (backend.Process, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
 	before, err := s.reading()
 	if err != nil {
 		return nil, fmt.Errorf("native: read control group: %w", err)
@@ -59,9 +78,10 @@ func (s *Sandbox) Start(ctx context.Context, cmd backend.Command) (backend.Proce
 // Close implements backend.Sandbox. Killing the first process of a pid namespace kills all the others,
 // and the kernel reaps them before it lets go of the first.
 func (s *Sandbox) Close(ctx context.Context) error {
+	s.closed.Store(true)
 	s.closing.Lock()
 	defer s.closing.Unlock()
-	if s.done {
+	if s.removed {
 		return nil
 	}
 	if s.process != nil {
@@ -84,7 +104,7 @@ func (s *Sandbox) Close(ctx context.Context) error {
 	if err := s.group.Close(ctx); err != nil {
 		return fmt.Errorf("native: remove control group of sandbox %s: %w", s.id, err)
 	}
-	s.done = true
+	s.removed = true
 	s.backend.forget(s)
 	return nil
 }

@@ -40,10 +40,7 @@ func build(s *Setup) error {
 			return err
 		}
 	}
-	options := "mode=0755,nr_inodes=1048576"
-	if s.Size != "" {
-		options += ",size=" + s.Size
-	}
+	options := "mode=0755," + s.Bounds
 	if err := unix.Mount("sandbox", base, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return stepError("mount", "tmpfs with "+options, err)
 	}

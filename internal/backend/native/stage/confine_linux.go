@@ -44,6 +44,9 @@ func dropAll(s *Setup) error {
 	}
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	none := new([2]unix.CapUserData)
+	if err := unix.Capset(header, &none[0]); err != nil {
+		return stepError("drop", "capabilities", err)
+	}
 	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(header)), uintptr(unsafe.Pointer(none)), 0)
 	cgo := errno == unix.ENOTSUP
 	if errno != 0 && !cgo {

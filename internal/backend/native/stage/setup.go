@@ -22,9 +22,8 @@ type Setup struct {
 	// Overlay is a read-only directory in the sandbox over which a writable layer is laid; empty for
 	// none.
 	Overlay string
-	// Size is the number of bytes all writable directories hold together, as text; empty for half of
-	// the memory.
-	Size string
+	// Bounds are the options of tmpfs that bound what all writable directories hold together.
+	Bounds string
 	// Limits are triples of the number of a resource of setrlimit(2), its soft and its hard limit.
 	Limits []int64
 	// UID and GID are set inside when Switch is true; otherwise the process has them already.
@@ -42,7 +41,7 @@ type Setup struct {
 // fields lists the parts of s in the order of the wire.
 func (s *Setup) fields() (lists []*[]string, words []*string, flags []*bool, numbers []*int) {
 	return []*[]string{&s.Binds, &s.Links, &s.Files, &s.Writable, &s.Devices},
-		[]*string{&s.Overlay, &s.Size, &s.WorkDir},
+		[]*string{&s.Overlay, &s.Bounds, &s.WorkDir},
 		[]*bool{&s.Switch},
 		[]*int{&s.UID, &s.GID}
 }
