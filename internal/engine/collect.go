@@ -1,15 +1,19 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"io"
+	"path"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
 
 // collectTimeout bounds the way of pictures and files out of the sandbox. It is not part of the
@@ -52,5 +56,17 @@ func (e *Engine) collect(ctx context.Context, sandbox backend.Sandbox, j *job) a
 		e.options.Logger.WarnContext(ctx, "collect artifacts", "sandbox", sandbox.ID(), "error", err)
 		set.Omitted = append(set.Omitted, artifact.Omission{Count: 1, Reason: "could not be taken out of the sandbox: " + err.Error()})
 	}
+	set.Artifacts = slices.DeleteFunc(set.Artifacts, func(a artifact.Artifact) bool { return isInput(a, j.plan.Files) })
 	return set
+}
+
+// isInput reports whether an artifact is a file that the request brought and the code left as it was.
+func isInput(a artifact.Artifact, files []lang.File) bool {
+	data := a.Data
+	if a.Original != nil {
+		data = a.Original
+	}
+	return slices.ContainsFunc(files, func(f lang.File) bool {
+		return path.Base(f.Name) == a.Name && bytes.Equal(f.Data, data)
+	})
 }

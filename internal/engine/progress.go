@@ -92,7 +92,7 @@ func (l *lines) see(p []byte) {
 		l.keep(p)
 		return
 	}
-	whole := p[:end]
+	whole := bytes.TrimSpace(p[:end]) // blank lines say nothing
 	if start := bytes.LastIndexByte(whole, '\n'); start >= 0 {
 		whole, l.rest = whole[start+1:], nil
 	}

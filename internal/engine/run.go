@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 
@@ -83,5 +82,8 @@ func copyIn(ctx context.Context, sandbox backend.Sandbox, j *job) error {
 	both.Go(func() { hooks = put(backend.HookDir, j.hooks) })
 	err := put(j.spec.WorkDir, j.plan.Files)
 	both.Wait()
-	return errors.Join(err, hooks)
+	if err != nil {
+		return err
+	}
+	return hooks
 }

@@ -1,7 +1,6 @@
 package environment
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -87,7 +86,12 @@ func (s *Store) remove(key string) bool {
 	}
 	defer l.release()
 	gone := filepath.Join(s.dir, temporary+key+"-removed")
-	err = cmp.Or(os.RemoveAll(gone), os.Rename(filepath.Join(s.dir, key), gone), os.RemoveAll(gone))
+	if err = os.RemoveAll(gone); err == nil {
+		err = os.Rename(filepath.Join(s.dir, key), gone)
+	}
+	if err == nil {
+		err = os.RemoveAll(gone)
+	}
 	if err != nil {
 		s.log.Warn("remove environment", "dir", gone, "error", err)
 	}
