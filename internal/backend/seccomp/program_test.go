@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,10 @@ const (
 
 // newest is the last call that the profile names. Later ones do not exist as far as programs can see.
 const newest = "futex_requeue"
+
+// internal are entries of the tables that no program calls: two are made by code of the kernel, one is
+// where numbers of the architecture begin.
+var internal = []string{"uretprobe", "uprobe", "arch_specific_syscall"}
 
 // A machine is an architecture with its compiled filter.
 type machine struct {
@@ -168,42 +173,93 @@ var interesting = func() []uint64 {
 	return values
 }()
 
-// Every number up to 1024 with every pair of interesting values in the arguments that rules look at.
+// The program and the profile agree.
 func TestProgramMeansProfile(t *testing.T) {
 	t.Parallel()
-	p := profile.Default()
 	for _, m := range machines(t) {
-		names := map[uint32]string{}
-		for name, number := range m.calls {
-			names[number] = name
+		meansProfile(t, m)
+	}
+}
+
+// meansProfile asks the program about every number up to 1024, with every pair of interesting values in
+// the arguments that some rule looks at.
+func meansProfile(t *testing.T, m machine) {
+	t.Helper()
+	p := profile.Default()
+	names := map[uint32]string{}
+	for name, number := range m.calls {
+		names[number] = name
+	}
+	filtered := map[string]bool{}
+	for _, rule := range p.For(m.goarch) {
+		for _, name := range rule.Names {
+			filtered[name] = filtered[name] || len(rule.Args) > 0
 		}
-		filtered := map[string]bool{}
-		for _, rule := range p.For(m.goarch) {
+	}
+	for number := range uint32(1024) {
+		name := names[number]
+		check := func(args [6]uint64) {
+			got, want := m.ask(t, m.audit, number, args), want(p, m.goarch, name, args)
+			if got != want {
+				t.Fatalf("%s: %s (%d) with %#x: got %s, want %s", m.goarch, name, number, args, show(got), show(want))
+			}
+		}
+		check([6]uint64{})
+		check([6]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)})
+		if !filtered[name] {
+			continue
+		}
+		for _, v := range interesting {
+			for _, w := range interesting {
+				check([6]uint64{v, w, w, v, v, v})
+			}
+		}
+	}
+}
+
+// Calls of other architectures, and of the x32 bit, are unknown whatever their number.
+func TestForeignArchitecturesAreUnknown(t *testing.T) {
+	t.Parallel()
+	unknown := decision(profile.Errno, uint16(syscall.ENOSYS))
+	for _, m := range machines(t) {
+		for _, audit := range []uint32{auditAMD64, auditARM64, auditI386, auditARM, 0, ^uint32(0)} {
+			for number := range uint32(600) {
+				if audit != m.audit {
+					if got := m.ask(t, audit, number, [6]uint64{}); got != unknown {
+						t.Fatalf("%s: call %d of architecture %#x: %s", m.goarch, number, audit, show(got))
+					}
+				}
+				for _, bit := range []uint32{1 << 30, 1 << 31, 3 << 30} {
+					if got := m.ask(t, m.audit, number|bit, [6]uint64{}); got != unknown {
+						t.Fatalf("%s: call %#x: %s", m.goarch, number|bit, show(got))
+					}
+				}
+			}
+		}
+		if got := m.ask(t, m.audit, ^uint32(0), [6]uint64{}); got != unknown {
+			t.Errorf("%s: call -1: %s", m.goarch, show(got))
+		}
+	}
+}
+
+// Every call that exists has a rule, so that none is refused because it was forgotten, and calls newer
+// than the profile have none.
+func TestEveryCallHasARule(t *testing.T) {
+	t.Parallel()
+	for _, m := range machines(t) {
+		ruled := map[string]bool{}
+		for _, rule := range profile.Default().For(m.goarch) {
 			for _, name := range rule.Names {
-				filtered[name] = filtered[name] || len(rule.Args) > 0
-			}
-		}
-		asked := 0
-		for number := range uint32(1024) {
-			name := names[number]
-			check := func(args [6]uint64) {
-				asked++
-				got, want := m.ask(t, m.audit, number, args), want(p, m.goarch, name, args)
-				if got != want {
-					t.Fatalf("%s: %s (%d) with %#x: got %s, want %s", m.goarch, name, number, args, show(got), show(want))
-				}
-			}
-			check([6]uint64{})
-			check([6]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)})
-			if !filtered[name] {
-				continue
-			}
-			for _, v := range interesting {
-				for _, w := range interesting {
-					check([6]uint64{v, w, w, v, v, v})
+				ruled[name] = true
+				if _, ok := m.calls[name]; !ok {
+					t.Errorf("%s: the profile names %s, which there is not", m.goarch, name)
 				}
 			}
 		}
-		t.Logf("%s: asked %d times", m.goarch, asked)
+		for name, number := range m.calls {
+			if old := number <= m.calls[newest] && !slices.Contains(internal, name); ruled[name] != old {
+				t.Errorf("%s: %s (%d): has a rule: %t", m.goarch, name, number, ruled[name])
+			}
+		}
 	}
 }
