@@ -59,11 +59,11 @@ var layers = []layer{
 		why: "the engine runs the same on every backend and below every front end"},
 	{of: "internal/mcp/...", never: append(slices.Clone(drivers), "internal/config"),
 		why: "tools decide nothing about execution"},
-	{of: "internal/backend/native/stage", never: []string{"encoding/json", "log/slog", "net", "net/http", "os/exec",
-		"regexp", "github.com/hashicorp/yamux"},
+	{of: "internal/backend/native/stage", never: []string{"encoding/json", "log/slog", "net/http", "os/exec", "regexp",
+		"crypto/tls"},
 		why: "it is initialised in every sandbox before anything else; each package costs start-up time"},
 	{of: "cmd/llm-sandbox-mcp", never: []string{"testing", "expvar", "net/http/pprof", "internal/backend/fake",
-		"internal/backend/backendtest", "internal/backend/all"},
+		"internal/backend/backendtest"},
 		why: "users run it"},
 }
 
