@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -48,6 +49,10 @@ func init() { //nolint:gochecknoinits // must run before the other packages of t
 // started from it.
 func run() int {
 	runtime.LockOSThread()
+	// What the server's own parent left open for it is not for the programs.
+	if err := unix.CloseRange(ControlFD+1, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return 1
+	}
 	setup, err := receive()
 	if err != nil {
 		return 1
