@@ -139,7 +139,7 @@ func prefixRefused(c *check) {
 	c.refused("create with a prefix", err, backend.ErrUnsupported)
 }
 
-// prefix makes a directory of the host with a file in lib.
+// prefix makes a directory of the host with a file and a directory in lib.
 func (c *check) prefix() string {
 	c.t.Helper()
 	// Drivers for ordinary users must be able to reach it, which TempDir alone does not promise.
@@ -149,7 +149,7 @@ func (c *check) prefix() string {
 			c.t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(dir, "lib"), 0o755); err != nil { //nolint:gosec // as above
+	if err := os.MkdirAll(filepath.Join(dir, "lib", "d"), 0o755); err != nil { //nolint:gosec // as above
 		c.t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "lib", "f"), []byte("of the prefix\n"), 0o644); err != nil { //nolint:gosec // as above
@@ -178,11 +178,11 @@ func scratchOverPrefix(c *check) {
 	spec := c.spec
 	spec.Prefix, spec.Scratch = c.prefix(), backend.PrefixDir+"/lib"
 	s := c.create(spec)
-	c.expect(c.sh(s, "cd "+backend.PrefixDir+"/lib; cat f; echo new > g; echo changed > f; cat f g"), 0, "of the prefix\nchanged\nnew\n")
+	c.expect(c.sh(s, "cd "+backend.PrefixDir+"/lib; cat f; echo new > g; echo newer > d/g; mkdir e; cat g d/g"), 0, "of the prefix\nnew\nnewer\n")
 	if r := c.sh(s, "echo x > "+backend.PrefixDir+"/beside"); r.Code == 0 {
 		c.t.Error("the prefix can be written to beside scratch")
 	}
-	if entries, err := os.ReadDir(filepath.Join(spec.Prefix, "lib")); err != nil || len(entries) != 1 {
+	if entries, err := os.ReadDir(filepath.Join(spec.Prefix, "lib")); err != nil || len(entries) != 2 {
 		c.t.Errorf("on the host there is %v, %v", entries, err)
 	}
 	c.expect(c.sh(c.create(spec), "cat "+backend.PrefixDir+"/lib/f"), 0, "of the prefix\n")

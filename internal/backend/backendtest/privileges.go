@@ -40,7 +40,7 @@ print(os.getresuid(), os.getresgid(), [g for g in os.getgroups() if g == 0])
 // status prints lines of /proc/self/status.
 const status = `
 import sys
-have = dict(line.strip().split(":\t", 1) for line in open("/proc/self/status") if ":\t" in line)
+have = dict(line.rstrip("\n").split(":\t", 1) for line in open("/proc/self/status") if ":\t" in line)
 for name in sys.argv[1:]: print(name, have.get(name))
 `
 
