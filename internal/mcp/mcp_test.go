@@ -90,7 +90,7 @@ func connectWith(t *testing.T, o mcp.Options, client *sdk.ClientOptions) *sdk.Cl
 	}
 	t.Cleanup(func() {
 		session.Close()
-		server.Wait()
+		_ = server.Wait() // an error is that of the pipe being closed
 	})
 	return session
 }

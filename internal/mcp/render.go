@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -105,9 +106,8 @@ func (s *server) render(r *engine.Response, notes []string) *sdk.CallToolResult 
 	}
 
 	text := encodeASCII(o)
-	content := append(images, files...)
 	return &sdk.CallToolResult{
-		Content:           append(content, &sdk.TextContent{Text: string(text)}),
+		Content:           slices.Concat(images, files, []sdk.Content{&sdk.TextContent{Text: string(text)}}),
 		StructuredContent: json.RawMessage(text),
 	}
 }
