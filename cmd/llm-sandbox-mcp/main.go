@@ -23,6 +23,7 @@ func commands() []command {
 	return []command{
 		{"serve", "serve an MCP client over standard input and output (the default)", serve},
 		{"run", "run a program in a sandbox", run},
+		{"doctor", "say what works on this machine, and how to get what does not", doctor},
 		{"version", "print the version", printVersion},
 		{"help", "print this text", help},
 	}

@@ -29,20 +29,24 @@ func newServices(cfg *config.Config, wrong error, log *slog.Logger) *services {
 	if err := all.Check(cfg.Backend); err != nil {
 		log.Warn("no code can be run", "why", err)
 	}
-	return &services{
-		Engine: engine.New(engine.Options{
-			Catalog:        lang.Builtin(),
-			Open:           opener(cfg, wrong, log),
-			Environments:   environments(cfg, log),
-			Gate:           limit.New(cfg.MaxConcurrent, cfg.QueueTimeout),
-			Limits:         backend.Limits(cfg.Limits),
-			Network:        backend.Network(cfg.Isolation.Network),
-			DefaultTimeout: cfg.Timeout,
-			MaxTimeout:     cfg.MaxTimeout,
-			Output:         backend.OutputLimit(cfg.Output),
-			Artifacts:      artifactLimits(cfg),
-			Logger:         log,
-		}),
+	options := engineOptions(cfg, log)
+	options.Open = opener(cfg, wrong, log)
+	return &services{Engine: engine.New(options)}
+}
+
+// engineOptions are what the settings say to the engine, all but the backend.
+func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
+	return engine.Options{
+		Catalog:        lang.Builtin(),
+		Environments:   environments(cfg, log),
+		Gate:           limit.New(cfg.MaxConcurrent, cfg.QueueTimeout),
+		Limits:         backend.Limits(cfg.Limits),
+		Network:        backend.Network(cfg.Isolation.Network),
+		DefaultTimeout: cfg.Timeout,
+		MaxTimeout:     cfg.MaxTimeout,
+		Output:         backend.OutputLimit(cfg.Output),
+		Artifacts:      artifactLimits(cfg),
+		Logger:         log,
 	}
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+)
+
+func printHead(w io.Writer, d *diagnosis) {
+	fmt.Fprintf(w, "llm-sandbox-mcp %s on %s\n", d.Version, d.Platform)
+	if len(d.Settings) > 0 {
+		fmt.Fprint(w, "\nSettings\n")
+	}
+	for _, s := range d.Settings {
+		fmt.Fprintf(w, "  %s\n", indent(s))
+	}
+}
+
+func printBackend(w io.Writer, d backendDiagnosis, used bool) {
+	fmt.Fprintf(w, "\nBackend %s: ", d.Name)
+	switch {
+	case d.Problem != "":
+		fmt.Fprintf(w, "does not work\n  %s\n", indent(d.Problem))
+		return
+	case used:
+		fmt.Fprint(w, "works, and runs the programs\n")
+	default:
+		fmt.Fprint(w, "works, but BACKEND names another\n")
+	}
+	limits := strings.Join(d.Enforced, ", ")
+	if d.Cgroups != "" {
+		limits += "; control groups: " + d.Cgroups
+	}
+	printRow(w, "isolation", d.Isolation)
+	printRow(w, "limits held", limits)
+	printRow(w, "limits not held", strings.Join(d.Unenforced, ", "))
+	printRow(w, "why not", d.Why)
+	printRow(w, "in a sandbox", strings.Join(d.Inside, ", "))
+}
+
+func printRow(w io.Writer, name, value string) {
+	if value != "" {
+		fmt.Fprintf(w, "  %-16s %s\n", name, value)
+	}
+}
+
+func printLanguagesHead(w io.Writer, backend string) {
+	fmt.Fprintf(w, "\nLanguages on %s\n", backend)
+}
+
+func printLanguage(w io.Writer, d languageDiagnosis) {
+	if d.Problem != "" {
+		fmt.Fprintf(w, "  %-11s does not work: %s\n", d.Name, indent(d.Problem))
+		return
+	}
+	fmt.Fprintf(w, "  %-11s %-16s %6.2f s  %s\n", d.Name, d.Version, d.Seconds, strings.Join(d.Programs, " "))
+	if d.Note != "" {
+		fmt.Fprintf(w, "  %-11s %s\n", "", indent(d.Note))
+	}
+}
+
+func printCache(w io.Writer, d cacheDiagnosis) {
+	fmt.Fprintf(w, "\nCache %s: ", cmp.Or(d.Dir, "none"))
+	if d.Problem != "" {
+		fmt.Fprintf(w, "cannot be used\n  %s\n", indent(d.Problem))
+		return
+	}
+	fmt.Fprintf(w, "%.1f MiB in environments that were built once (%d)\n", float64(d.Bytes)/(1<<20), d.Environments)
+}
+
+// indent keeps further lines of a text in its column.
+func indent(text string) string { return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") }
