@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -359,6 +361,28 @@ WordCloud(width=50, height=40).generate("a word or two").to_file("w.png")`, want
 import imageio, numpy as np
 imageio.mimsave("a.gif", [np.full((8, 9), i * 60, np.uint8) for i in range(3)])
 imageio.imwrite("a.png", np.zeros((8, 9), np.uint8))`, want: []string{"a.gif image/gif 9x8", "a.png image/png 9x8"}},
+}
+
+// TestPythonFromPyPI runs everything with the newest libraries, which it installs once per machine.
+func TestPythonFromPyPI(t *testing.T) {
+	t.Parallel()
+	if !slices.Contains(strings.Split(os.Getenv("SANDBOX_TEST_REQUIRE"), ","), "pypi") {
+		t.Skip("SANDBOX_TEST_REQUIRE does not name pypi, and this test installs from it")
+	}
+	venv := filepath.Join(os.TempDir(), "llm-sandbox-mcp-test-pypi")
+	interpreter := filepath.Join(venv, "bin", "python")
+	for _, args := range [][]string{
+		{"python3", "-m", "venv", venv},
+		{interpreter, "-m", "pip", "install", "--quiet", "matplotlib", "pandas", "seaborn", "plotly", "bokeh", "altair", "pillow",
+			"opencv-python-headless", "folium", "networkx", "wordcloud", "imageio"},
+	} {
+		if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	testPrograms(t, slices.Concat(pythonPrograms, moreLibraries), func(t *testing.T, modules ...string) host {
+		return pythonAt(t, interpreter, modules...)
+	})
 }
 
 func TestPythonLibraries(t *testing.T) {

@@ -248,7 +248,7 @@ def patch_figure(module):
 def patch_pyplot(module):
     wrap(module, "show", make_show)
     wrap(module, "savefig", make_savefig)
-    wrap(module, "switch_backend", lambda switch: lambda backend: switch(headless(backend)))
+    wrap(module, "switch_backend", lambda switch: lambda newbackend: switch(headless(newbackend)))
     atexit.register(flush)
     os.register_at_fork(after_in_child=disown)
 
