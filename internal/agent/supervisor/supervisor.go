@@ -1,0 +1,14 @@
+// Package supervisor is the agent's side inside the sandbox: it starts programs, passes their streams
+// on, holds them to their limits, kills and reaps whatever they leave, and packs and unpacks files.
+//
+// The native backend starts it once per call as a part of the server's binary, so it imports little.
+package supervisor
+
+// Options configure a supervisor.
+type Options struct {
+	// WorkDir is where programs start that name no directory.
+	WorkDir string
+	// Disk are directories whose file systems are looked at when a program has failed: a full one
+	// explains the failure.
+	Disk []string
+}
