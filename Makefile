@@ -70,7 +70,8 @@ cross: ## Build and vet for every platform
 	@for platform in $(PLATFORMS); do \
 		export CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; \
 		echo "cross: $$platform"; \
-		go build ./... && go vet ./...; \
+		go build ./...; \
+		go vet ./...; \
 	done
 
 .PHONY: size
