@@ -57,7 +57,7 @@ func (c *collector) read(archive io.Reader, captured bool) ([]file, error) {
 			return nil, fmt.Errorf("artifact: read archive: %w", err)
 		case err != nil:
 			c.omit("", 1, "the archive of files ends early")
-			return files, nil
+			return files, nil //nolint:nilerr // what came before it is good
 		case n == maxEntries:
 			c.omit("", 1, fmt.Sprintf("more than %d files were left", maxEntries))
 			return files, nil
@@ -81,7 +81,7 @@ func (c *collector) read(archive io.Reader, captured bool) ([]file, error) {
 		f.data, err = io.ReadAll(io.LimitReader(entries, c.limits.File+1))
 		if err != nil {
 			c.omit(f.name, 1, "the archive of files ends early")
-			return files, nil
+			return files, nil //nolint:nilerr // what came before it is good
 		}
 		if len(f.data) == 0 {
 			c.omit(f.name, 1, "empty file")

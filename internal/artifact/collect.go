@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Collect reads two tar archives, of what the hooks captured and of the files with [Extensions] that
@@ -66,11 +67,15 @@ func (c *collector) identify(files []file) {
 // maxNamed is the number of omissions that are named one by one; further ones are only counted.
 const maxNamed = 20
 
-// omit records what is not handed over. Files that share a reason are counted together once there are
-// many.
+// omit records what is not handed over, a file that is captured and left once. Files that share a
+// reason are counted together when there are many.
 func (c *collector) omit(name string, count int, reason string) {
+	named := Omission{Name: name, Count: count, Reason: reason}
+	if name != "" && slices.Contains(c.set.Omitted, named) {
+		return
+	}
 	if name != "" && len(c.set.Omitted) < maxNamed {
-		c.set.Omitted = append(c.set.Omitted, Omission{Name: name, Count: count, Reason: reason})
+		c.set.Omitted = append(c.set.Omitted, named)
 		return
 	}
 	for i := range c.set.Omitted {

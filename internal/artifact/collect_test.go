@@ -303,7 +303,7 @@ func TestCollectLimits(t *testing.T) {
 		"file too large": {[]entry{{name: "a.csv", data: text}}, artifact.Limits{File: 799},
 			[]string{"-a.csv 1 larger than 799 bytes"}},
 		"file that was left out": {
-			[]entry{{name: "a.csv", pax: map[string]string{"SANDBOX.size": "99999999999"}}, {name: "b.csv", pax: map[string]string{"SANDBOX.size": "x"}}},
+			[]entry{{name: "sub/a.csv", pax: map[string]string{"SANDBOX.size": "99999999999"}}, {name: "a.csv", pax: map[string]string{"SANDBOX.size": "99999999999"}}, {name: "b.csv", pax: map[string]string{"SANDBOX.size": "x"}}},
 			artifact.Limits{}, []string{"-a.csv 1 larger than 10 MiB", "-b.csv 1 larger than 10 MiB"}},
 		"all too large": {[]entry{{name: "a.csv", data: text}, {name: "b.csv", data: text}, {name: "c.csv", data: []byte("c")}},
 			artifact.Limits{Total: 1024},

@@ -62,7 +62,7 @@ func rasterType(data []byte) (mime string) {
 		return "image/gif"
 	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
 		return "image/webp"
-	case len(data) >= 26 && string(data[:2]) == "BM" && binary.LittleEndian.Uint32(data[2:]) <= uint32(len(data)):
+	case len(data) >= 26 && string(data[:2]) == "BM" && int64(binary.LittleEndian.Uint32(data[2:])) <= int64(len(data)):
 		return "image/bmp"
 	default:
 		return ""
