@@ -2,8 +2,12 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
+
+	"github.com/hashicorp/yamux"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -14,7 +18,10 @@ func (c *Client) Start(ctx context.Context, cmd backend.Command) (backend.Proces
 	o, err := c.call(ctx, agent.TypeStart, &agent.Start{
 		Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Timeout: cmd.Timeout, Output: cmd.Output,
 		Stdin: cmd.Stdin != nil, Stdout: cmd.Stdout != nil, Stderr: cmd.Stderr != nil,
-	}, func(o *call) { _ = o.w.Write(agent.TypeCancel, nil) })
+	}, func(o *call) {
+		_ = o.stream.SetReadDeadline(time.Now().Add(grace))
+		_ = o.w.Write(agent.TypeCancel, nil)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +37,10 @@ func (c *Client) Start(ctx context.Context, cmd backend.Command) (backend.Proces
 		_ = o.close()
 		return nil, fmt.Errorf("start: %w: frame %d", agent.ErrProtocol, t)
 	}
-	p := &process{call: o, stdout: cmd.Stdout, stderr: cmd.Stderr, next: make(chan struct{}, 1), done: make(chan struct{})}
+	if cmd.Timeout > 0 {
+		_ = o.stream.SetReadDeadline(time.Now().Add(cmd.Timeout + grace))
+	}
+	p := &process{call: o, cancelled: ctx.Err, stdout: cmd.Stdout, stderr: cmd.Stderr, next: make(chan struct{}, 1), done: make(chan struct{})}
 	if cmd.Stdin != nil {
 		go p.feed(cmd.Stdin)
 	}
@@ -38,9 +48,14 @@ func (c *Client) Start(ctx context.Context, cmd backend.Command) (backend.Proces
 	return p, nil
 }
 
+// grace is how long the supervisor has for killing a program at its deadline. One that programs keep
+// from working is not waited for longer: whoever closes the sandbox then kills it from outside.
+const grace = 2 * time.Second
+
 // A process is a program in the sandbox.
 type process struct {
 	call           *call
+	cancelled      func() error
 	stdout, stderr io.Writer
 	next           chan struct{} // the program has taken the last piece of standard input
 	done           chan struct{} // exit and err are set
@@ -62,7 +77,7 @@ func (p *process) follow() {
 	for {
 		t, payload, err := p.call.r.Next()
 		if err != nil {
-			p.err = gone(err)
+			p.exit, p.err = p.overdue(err)
 			return
 		}
 		switch {
@@ -87,6 +102,18 @@ func (p *process) follow() {
 			p.err = fmt.Errorf("run: %w: frame %d", agent.ErrProtocol, t)
 			return
 		}
+	}
+}
+
+// overdue is the end of a program whose supervisor did not answer in time.
+func (p *process) overdue(err error) (backend.Exit, error) {
+	switch {
+	case !errors.Is(err, yamux.ErrTimeout):
+		return backend.Exit{}, gone(err)
+	case p.cancelled() != nil:
+		return backend.Exit{Outcome: backend.Cancelled, Code: 128 + 9, Signal: 9}, nil
+	default:
+		return backend.Exit{Outcome: backend.TimedOut, Code: backend.CodeTimedOut}, nil
 	}
 }
 

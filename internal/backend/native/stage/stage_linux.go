@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -38,6 +39,7 @@ func init() { //nolint:gochecknoinits // must run before the other packages of t
 	case len(os.Args) == 3 && os.Args[0] == Name && os.Args[1] == served:
 		os.Exit(serve(os.Args[2]))
 	case len(os.Args) == 2 && os.Args[0] == JanitorName:
+		closeFrom(3)
 		os.Exit(sweep(os.Args[1]))
 	case len(os.Args) == 1 && os.Args[0] == Name:
 		os.Exit(run())
@@ -66,6 +68,11 @@ func run() int {
 		return 1
 	}
 	return serve(setup.WorkDir)
+}
+
+// closeFrom closes what the server was given by whoever started it, and passed on without knowing.
+func closeFrom(fd uint) {
+	_ = unix.CloseRange(fd, math.MaxUint32, 0) // fails only on kernels that are too old for the rest as well
 }
 
 // serve tells the server that all is built, and is the agent.
