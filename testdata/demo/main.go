@@ -34,8 +34,6 @@ func run(server, out string) error {
 	fmt.Printf("1. start  %s, as an MCP client would\n", server)
 	cmd := exec.Command(server)
 	cmd.Stderr = os.Stderr
-	// The distribution's Python first: scripts/setup-debian.sh looks for matplotlib there.
-	cmd.Env = append(os.Environ(), "PATH=/usr/bin:/bin:"+os.Getenv("PATH"))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
