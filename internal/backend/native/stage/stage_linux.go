@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -51,10 +50,7 @@ func init() { //nolint:gochecknoinits // must run before the other packages of t
 // started from it.
 func run() int {
 	runtime.LockOSThread()
-	// What the server's own parent left open for it is not for the programs.
-	if err := unix.CloseRange(ControlFD+1, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return 1
-	}
+	closeFrom(ControlFD + 1)
 	setup, err := receive()
 	if err != nil {
 		return 1
