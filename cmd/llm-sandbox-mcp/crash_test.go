@@ -52,13 +52,17 @@ while True: print("x" * 1000)
 // adopts every orphan on the way, so that no process can leave its sight.
 func TestCrash(t *testing.T) {
 	adoptOrphans(t)
+	programs := 0
 	for n := range *crashes {
 		after := time.Duration(rand.Int64N(int64(1200 * time.Millisecond)))
-		if !crash(t, after, func(s *mcptest.Server) { _ = s.Signal(syscall.SIGKILL) }) {
+		if !crash(t, after, func(s *mcptest.Server) {
+			programs += len(descendants(s.PID()))
+			_ = s.Signal(syscall.SIGKILL)
+		}) {
 			t.Fatalf("at crash %d of %d, %v after the calls", n+1, *crashes, after)
 		}
 	}
-	t.Logf("crashes: %d, nothing left", *crashes)
+	t.Logf("crashes: %d, with %d processes running on average, nothing left", *crashes, programs/max(*crashes, 1))
 }
 
 // TestCrashVariants ends the server in other ways, under the same load and with the same demands.

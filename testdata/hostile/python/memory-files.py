@@ -1,6 +1,6 @@
 # Takes memory without end, as files.
-# want: exit 0
-# want: stdout limited
+# want: status ok disk_limit memory_limit
+# want: stdout-lacks unlimited
 # want: env SANDBOX_MEMORY=256m
 
 written = 0

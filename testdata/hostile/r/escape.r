@@ -7,5 +7,5 @@ for (name in c("/etc/shadow", "/proc/1/environ", "/root/.bashrc")) {
   if (length(read) > 0) cat("read", name, "\n")
 }
 if (system("id -u", intern = TRUE) == "0") cat("root\n")
-suppressWarnings(file.symlink("/etc/shadow", "plot.png"))
+invisible(suppressWarnings(file.symlink("/etc/shadow", "plot.png")))
 cat("refused\n")
