@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -114,11 +115,11 @@ func (s *server) render(r *engine.Response, notes []string) *sdk.CallToolResult 
 
 // keep puts an artifact, as the program wrote it, where resources/read finds it.
 func (s *server) keep(a artifact.Artifact) (uri string) {
-	data := a.Data
+	data, mime := a.Data, a.MIME
 	if a.Original != nil {
-		data = a.Original
+		data, mime = a.Original, cmp.Or(a.OriginalMIME, a.MIME)
 	}
-	return s.kept.put(a.Name, a.MIME, data)
+	return s.kept.put(a.Name, mime, data)
 }
 
 // isImageBlock reports whether clients take the type in an image block.
