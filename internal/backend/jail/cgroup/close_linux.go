@@ -13,37 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Freeze stops every process of the group, or lets them go on. Without v2 and without the freezer of v1
-// it does nothing.
-func (g *Group) Freeze(on bool) error {
-	for _, h := range g.hierarchies {
-		if h.kill {
-			if err := freeze(h.dir, on); err != nil {
-				return fmt.Errorf("cgroup: freeze: %w", err)
-			}
-		}
-	}
-	return nil
-}
-
-// Kill sends SIGKILL to every process of the group. It does not wait for their end.
-func (g *Group) Kill() error {
-	for _, h := range g.hierarchies {
-		if h.kill {
-			return killAll(h.dir)
-		}
-	}
-	for _, h := range g.hierarchies {
-		return killAll(h.dir)
-	}
-	return nil
-}
-
 // Close kills every process of the group, waits until they are gone and removes the group. It may be
 // called more than once. If ctx ends before that, the error says what is left.
 func (g *Group) Close(ctx context.Context) error {
 	if g.fd >= 0 {
-		_ = unix.Close(g.fd) //nolint:errcheck // a path descriptor has nothing to lose
+		_ = unix.Close(g.fd) // a path descriptor has nothing to lose
 		g.fd = -1
 	}
 	var dirs []string
@@ -177,11 +151,11 @@ func killAll(dir string) error {
 	if err != nil || len(pids) == 0 {
 		return err
 	}
-	_ = freeze(dir, true) //nolint:errcheck // without a freezer, the caller's next pass gets the rest
+	_ = freeze(dir, true) // without a freezer, the caller's next pass gets the rest
 	pids, err = processes(dir)
 	for _, pid := range pids {
 		if pid != os.Getpid() {
-			_ = unix.Kill(pid, unix.SIGKILL) //nolint:errcheck // it may have ended
+			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 		}
 	}
 	return errors.Join(err, freeze(dir, false))

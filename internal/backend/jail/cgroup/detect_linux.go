@@ -129,18 +129,17 @@ func choose(mounts []mount, groups membership) (chosen []hierarchy, problems []e
 	return chosen, problems
 }
 
-// try finds the directory of a hierarchy in which most limits work.
+// try finds the directory of a hierarchy in which most limits work. In v1 any that works will do.
 func try(m mount, groups membership) (hierarchy, error) {
 	best := hierarchy{v2: m.v2, own: m.own(groups)}
+	attempt := tryV1
+	if m.v2 {
+		attempt = tryV2
+	}
 	var first error
 	for i, dir := range m.parents(groups) {
-		attempt := tryV1
-		if m.v2 {
-			attempt = tryV2
-		}
 		r, err := attempt(m, dir)
 		if i == 0 && m.v2 && err == nil && r.limits() < 3 && moveToLeaf(dir) {
-			best.own = filepath.Join(dir, leaf)
 			r, err = attempt(m, dir)
 		}
 		if err != nil {
@@ -150,7 +149,7 @@ func try(m mount, groups membership) (hierarchy, error) {
 		if best.dir == "" || r.limits() > best.limits() {
 			best.dir, best.roles = dir, r
 		}
-		if !m.v2 || best.limits() == 3 {
+		if !m.v2 || r.limits() == 3 {
 			break
 		}
 	}
@@ -170,7 +169,7 @@ func probe(dir string, look func(dir string) error) error {
 		return err
 	}
 	child := filepath.Join(dir, prefix+owner+"-probe"+strconv.FormatInt(probes.Add(1), 10))
-	if err := os.Mkdir(child, 0o755); err != nil { //nolint:gosec // the mode of the kernel's own groups
+	if err := os.Mkdir(child, 0o700); err != nil {
 		return err
 	}
 	return errors.Join(look(child), unix.Rmdir(child))
@@ -199,13 +198,14 @@ func tryV1(m mount, dir string) (r roles, err error) {
 }
 
 func tryV2(_ mount, dir string) (r roles, err error) {
-	if !writable(dir, "cgroup.procs") {
-		return r, fmt.Errorf("%s: %w", dir, os.ErrPermission)
+	// Moving processes to a group needs the permission to write here, too.
+	if err := unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK); err != nil {
+		return r, &os.PathError{Op: "use", Path: dir, Err: err}
 	}
 	enable(dir)
 	err = probe(dir, func(child string) error {
 		if kind, err := read(child, "cgroup.type"); err != nil || kind != "domain" {
-			return fmt.Errorf("%s: groups in it take no processes (%s)", dir, kind)
+			return fmt.Errorf("%s: its groups take no processes: cgroup.type is %q", dir, kind)
 		}
 		list, err := read(child, "cgroup.controllers")
 		if err != nil {
@@ -224,13 +224,24 @@ func tryV2(_ mount, dir string) (r roles, err error) {
 	return r, err
 }
 
-// enable passes on to the groups below dir what dir has of the controllers we use. What cannot be
-// passed on is seen in the groups below.
+// enable passes on to the groups below dir what dir has of the controllers that we use. What cannot be
+// passed on is then missing in the groups below.
+//
+// A group with processes must not be asked, except the root, which has no type: it would take cpu and
+// pids alone and become threaded, and then no process could enter the groups below it.
 func enable(dir string) {
-	on, _ := read(dir, "cgroup.subtree_control") //nolint:errcheck // then nothing is on
+	if _, err := read(dir, "cgroup.type"); err == nil {
+		if inside, err := read(dir, "cgroup.procs"); err != nil || inside != "" {
+			return
+		}
+	}
+	on, err := read(dir, "cgroup.subtree_control")
+	if err != nil {
+		return
+	}
 	for _, name := range []string{"memory", "cpu", "pids"} {
 		if !slices.Contains(strings.Fields(on), name) {
-			_ = write(dir, "cgroup.subtree_control", "+"+name) //nolint:errcheck // see above
+			_ = write(dir, "cgroup.subtree_control", "+"+name)
 		}
 	}
 }
@@ -242,7 +253,7 @@ func moveToLeaf(dir string) bool {
 		return false
 	}
 	child := filepath.Join(dir, leaf)
-	if err := os.Mkdir(child, 0o755); err != nil && !errors.Is(err, os.ErrExist) { //nolint:gosec // the mode of the kernel's own groups
+	if err := os.Mkdir(child, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return false
 	}
 	return write(child, "cgroup.procs", "0") == nil

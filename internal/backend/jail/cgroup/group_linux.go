@@ -13,12 +13,9 @@ import (
 // A Group is the control group of one sandbox: a directory in each hierarchy.
 type Group struct {
 	hierarchies []hierarchy // dir is the group's own
-	fd          int
+	// fd is the directory of the v2 group, for CLONE_INTO_CGROUP, or -1 without v2 or that flag.
+	fd int
 }
-
-// FD is the directory of the v2 group, for CLONE_INTO_CGROUP, or -1 if there is none or the kernel
-// cannot do it. It belongs to the group.
-func (g *Group) FD() int { return g.fd }
 
 // Add moves a process into the group. Its children follow only if they are born later. The first move
 // after a pause costs the kernel some 10 ms, a grace period of RCU; [Group.Start] has no such cost.
@@ -38,9 +35,9 @@ func (h hierarchy) add(pid int) error {
 	return nil
 }
 
-// Start calls start, which starts one process, in such a way that the process is born in the group. It
-// passes [Group.FD]; start must use it with CLONE_INTO_CGROUP unless it is -1. start runs on the
-// calling goroutine and must not hand its work to another.
+// Start calls start, which starts one process, in such a way that the process is born in the group.
+// Unless fd is -1, start must make the process with CLONE_INTO_CGROUP and fd, which belongs to the
+// group. start runs on the calling goroutine and must not hand its work to another.
 //
 // In v1 hierarchies the calling thread itself moves into the group and back: the kernel does that
 // without the wait that Add is about. Where a thread cannot, the new process is moved.

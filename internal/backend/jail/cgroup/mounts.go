@@ -25,7 +25,10 @@ func parseMounts(text string) []mount {
 		if !ok || len(before) < 5 || len(after) < 3 {
 			continue
 		}
-		m := mount{root: unescape(before[3]), point: unescape(before[4])}
+		m := mount{root: unescape(before[3]), point: filepath.Clean(unescape(before[4]))}
+		if !filepath.IsAbs(m.point) {
+			continue
+		}
 		switch after[0] {
 		case "cgroup":
 			m.controllers = strings.Split(after[2], ",")
@@ -85,16 +88,21 @@ func (m mount) own(groups membership) string {
 			}
 		}
 	}
-	below, err := filepath.Rel(m.root, group)
-	if err != nil || below == ".." || strings.HasPrefix(below, "../") {
-		return m.point
+	below, ok := strings.CutPrefix(group, strings.TrimSuffix(m.root, "/"))
+	if !ok || !filepath.IsLocal("."+below) || below != "" && below[0] != '/' {
+		return m.point // another branch, or above the root of our cgroup namespace: "/../other"
 	}
 	return filepath.Join(m.point, below)
 }
 
-// shared is the directory that root may make in every hierarchy, and give to an ordinary user, so that
-// the user's sandboxes can have groups.
+// shared is the directory that root may make in each v1 hierarchy, and give to an ordinary user, so that
+// the user's sandboxes can have groups. In v2 it would not do: a user may only move processes below a
+// group that is the user's own.
 const shared = "llm-sandbox-mcp"
+
+// leaf is the group that the server moves itself to when it has a v2 group for itself: a group with
+// processes in it cannot limit the groups below.
+const leaf = "llm-sandbox-mcp.leaf"
 
 // parents are the directories in which trees could be made, best first: the group that the process is
 // in, so that its own limits hold for the sandboxes too, the one that root made for us, and the groups
@@ -104,14 +112,13 @@ func (m mount) parents(groups membership) []string {
 	if m.v2 && filepath.Base(dir) == leaf {
 		dir = filepath.Dir(dir)
 	}
-	dirs := []string{dir, filepath.Join(m.point, shared)}
+	dirs := []string{dir}
+	if !m.v2 {
+		dirs = append(dirs, filepath.Join(m.point, shared))
+	}
 	for dir != m.point {
 		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
 	}
 	return dirs
 }
-
-// leaf is the group that the server moves itself to when it has a v2 group for itself: a group with
-// processes cannot limit groups below it.
-const leaf = "llm-sandbox-mcp.leaf"

@@ -31,7 +31,8 @@ func Owner() (string, error) {
 // checkOwner refuses what Owner cannot have returned.
 func checkOwner(owner string) error {
 	fields := strings.SplitN(owner, "-", 4)
-	if len(fields) >= 3 && isName(owner) && !strings.ContainsFunc(fields[0]+fields[1]+fields[2], notDigit) {
+	isNumber := func(s string) bool { return s != "" && !strings.ContainsFunc(s, notDigit) }
+	if len(fields) >= 3 && isName(owner) && isNumber(fields[0]) && isNumber(fields[1]) && isNumber(fields[2]) {
 		return nil
 	}
 	return backend.Wrap(backend.ErrInvalid, fmt.Errorf("cgroup: owner %q: want what cgroup.Owner returns", owner))

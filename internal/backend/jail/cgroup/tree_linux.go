@@ -27,7 +27,7 @@ func (m *Manager) Open(owner string) (*Tree, error) {
 	t := &Tree{into: m.into}
 	for _, h := range m.hierarchies {
 		h.dir = filepath.Join(h.dir, prefix+owner)
-		if err := os.Mkdir(h.dir, 0o755); err != nil { //nolint:gosec // the mode of the kernel's own groups
+		if err := os.Mkdir(h.dir, 0o700); err != nil {
 			return nil, errors.Join(fmt.Errorf("cgroup: make tree: %w", err), t.Close())
 		}
 		t.hierarchies = append(t.hierarchies, h)
@@ -36,7 +36,7 @@ func (m *Manager) Open(owner string) (*Tree, error) {
 			enable(h.dir)
 		case h.memory:
 			// Kernels before 5.11 count children into their parent only when told to; later ones refuse.
-			_ = write(h.dir, "memory.use_hierarchy", "1") //nolint:errcheck // see above
+			_ = write(h.dir, "memory.use_hierarchy", "1")
 		}
 	}
 	return t, nil
@@ -62,7 +62,7 @@ func (t *Tree) New(id string, limits backend.Limits) (*Group, error) {
 	g := &Group{fd: -1}
 	for _, h := range t.hierarchies {
 		h.dir = filepath.Join(h.dir, id)
-		err := os.Mkdir(h.dir, 0o755) //nolint:gosec // the mode of the kernel's own groups
+		err := os.Mkdir(h.dir, 0o700)
 		if err == nil {
 			g.hierarchies = append(g.hierarchies, h)
 			err = h.limit(limits)
