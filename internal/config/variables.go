@@ -86,7 +86,7 @@ func variables() []row {
 			Meaning: "The form of log lines."},
 			into: func(c *Config) decoder { return word{into: &c.LogFormat, of: []string{"text", "json"}} }},
 		{Variable: Variable{Name: "SANDBOX_CACHE_DIR", Default: "the user's cache directory", Group: GroupGeneral,
-			Meaning: "Where files that outlive the server are kept. Without a home directory: a private one below the temporary directory."},
+			Meaning: "Where is kept what is built once and used by many calls. Without a home directory: a private one below the temporary directory."},
 			derived: true,
 			into:    func(c *Config) decoder { return path{&c.CacheDir} }},
 	}
