@@ -64,11 +64,14 @@ func serveWith(ctx context.Context, args []string, std streams, open func(*confi
 	if wrong != nil {
 		log.Error("some settings cannot be used; every call will be answered with this", "error", wrong)
 	}
-	runs := &lazily{open: func() runner { return open(cfg, wrong, log) }}
-
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	go stopOnSignal(stop, log)
+	runs := &lazily{open: func() runner {
+		// Before this there is nothing that the end of the process could leave behind.
+		stopOnSignal(stop, log)
+		go stopWithoutClient(ctx, stop, out, log)
+		return open(cfg, wrong, log)
+	}}
 
 	server := mcp.New(mcp.Options{
 		Version:    programVersion(),
@@ -94,12 +97,6 @@ func serveWith(ctx context.Context, args []string, std streams, open func(*confi
 		log.Info("serving", "version", programVersion(), "backend", cfg.Backend, "settings", cfg)
 		runs.get()
 	}).Stop()
-	go func() {
-		if why := stdio.Watch(ctx, watchPeriod, out); why != "" {
-			log.Warn("stopping: the client has gone", "why", why)
-			stop()
-		}
-	}()
 
 	<-transport.Ended() // the SDK now cancels what runs
 	return end(ctx, session.Wait, runs, log)
@@ -131,8 +128,8 @@ func end(ctx context.Context, wait func() error, runs runner, log *slog.Logger) 
 	return status
 }
 
-// stopOnSignal calls stop at the first signal that asks the server to end. Further ones change nothing:
-// what is left to do then is bounded anyway.
+// stopOnSignal arranges for stop to be called at the first signal that asks the server to end. Further
+// ones change nothing: what is left to do then is bounded anyway.
 func stopOnSignal(stop func(), log *slog.Logger) {
 	signals := make(chan os.Signal, 1)
 	// SIGPIPE must not end the process when nobody reads standard error any more: there is something
@@ -141,11 +138,21 @@ func stopOnSignal(stop func(), log *slog.Logger) {
 	if !signal.Ignored(syscall.SIGHUP) { // nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	for s := range signals {
-		if s != syscall.SIGPIPE {
-			log.Info("stopping", "signal", s.String())
-			stop()
+	go func() {
+		for s := range signals {
+			if s != syscall.SIGPIPE {
+				log.Info("stopping", "signal", s.String())
+				stop()
+			}
 		}
+	}()
+}
+
+// stopWithoutClient calls stop when the client has gone without closing the input.
+func stopWithoutClient(ctx context.Context, stop func(), out *os.File, log *slog.Logger) {
+	if why := stdio.Watch(ctx, watchPeriod, out); why != "" {
+		log.Warn("stopping: the client has gone", "why", why)
+		stop()
 	}
 }
 
