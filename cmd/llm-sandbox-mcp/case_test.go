@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,6 +104,3 @@ func (c failureCase) environ() []string {
 	}
 	return pairs
 }
-
-// required are the needs that must not be missing on this machine.
-func required() []string { return strings.Split(os.Getenv("SANDBOX_TEST_REQUIRE"), ",") }

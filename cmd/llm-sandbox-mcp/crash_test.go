@@ -106,7 +106,7 @@ func crash(t *testing.T, after time.Duration, end func(*mcptest.Server)) bool {
 	}
 	var left []string
 	if eventually(5*time.Second, func() bool {
-		left = leftovers(s.PID(), mark, temporary(o), mounts, t)
+		left = leftovers(t, s.PID(), mark, temporary(o), mounts)
 		return len(left) == 0
 	}) {
 		return true
@@ -116,7 +116,7 @@ func crash(t *testing.T, after time.Duration, end func(*mcptest.Server)) bool {
 }
 
 // leftovers lists what there is of a server that has ended.
-func leftovers(server int, mark, tmp string, mounts []string, t *testing.T) []string {
+func leftovers(t *testing.T, server int, mark, tmp string, mounts []string) []string {
 	t.Helper()
 	reapOrphans()
 	left := commandLines(descendants(os.Getpid()))

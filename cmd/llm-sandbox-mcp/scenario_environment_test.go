@@ -91,7 +91,7 @@ exec "$0"`}
 		if out, err := check.CombinedOutput(); err != nil {
 			t.Skipf("R is installed, and hiding it needs root: %v, %s", err, out)
 		}
-		o.Path, o.Args = hide[0], append(hide[1:], o.Path)
+		o.Path, o.Args = hide[0], slices.Concat(hide[1:], []string{o.Path})
 	}
 	s := mcptest.Start(t, o)
 	s.Initialize(t)

@@ -145,14 +145,14 @@ func (c *check) prefix() string {
 	// Drivers for ordinary users must be able to reach it, which TempDir alone does not promise.
 	dir := c.t.TempDir()
 	for _, path := range []string{filepath.Dir(dir), dir} {
-		if err := os.Chmod(path, 0o755); err != nil { //nolint:gosec // read by another user on purpose
+		if err := os.Chmod(path, 0o755); err != nil {
 			c.t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "lib", "d"), 0o755); err != nil { //nolint:gosec // as above
+	if err := os.MkdirAll(filepath.Join(dir, "lib", "d"), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "lib", "f"), []byte("of the prefix\n"), 0o644); err != nil { //nolint:gosec // as above
+	if err := os.WriteFile(filepath.Join(dir, "lib", "f"), []byte("of the prefix\n"), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
 	return dir

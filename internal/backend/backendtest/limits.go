@@ -104,7 +104,7 @@ func memoryWithin(c *check) {
 }
 
 func processLimit(c *check) {
-	s := c.create(c.with(backend.Limits{Processes: 32}))
+	s := c.create(c.with(backend.Limits{Processes: 64}))
 	r := c.py(s, `
 import os, time
 n = 0
@@ -120,15 +120,15 @@ print(n, flush=True)
 raise SystemExit(1)
 `)
 	n, err := strconv.Atoi(strings.TrimSpace(r.out))
-	if err != nil || n >= 32 || n < 20 {
-		c.t.Errorf("forked %d times under a limit of 32", n)
+	if err != nil || n >= 64 || n < 32 {
+		c.t.Errorf("forked %d times under a limit of 64", n)
 	}
 	c.hit(r, backend.OutOfProcesses, "processes")
 	c.usable(s)
 }
 
 func threadLimit(c *check) {
-	s := c.create(c.with(backend.Limits{Processes: 32}))
+	s := c.create(c.with(backend.Limits{Processes: 64}))
 	r := c.py(s, `
 import threading
 stop = threading.Event()
@@ -144,8 +144,8 @@ print(len(threads))
 stop.set()
 `)
 	n, err := strconv.Atoi(strings.TrimSpace(c.succeed(r).out))
-	if err != nil || n >= 32 || n < 20 {
-		c.t.Errorf("%d threads under a limit of 32", n)
+	if err != nil || n >= 64 || n < 32 {
+		c.t.Errorf("%d threads under a limit of 64", n)
 	}
 	if !slices.Contains(r.Reached, "processes") {
 		c.t.Errorf("the program coped, and the limit is not reported: %v", r)
