@@ -36,6 +36,7 @@ type diagnosis struct {
 	Backends []backendDiagnosis `json:"backends"`
 	// Backend is the one that runs programs, or empty if none does.
 	Backend   string              `json:"backend"`
+	wanted    string              // what the settings ask for, or empty if they cannot be used
 	Languages []languageDiagnosis `json:"languages"`
 	Cache     cacheDiagnosis      `json:"cache"`
 }
@@ -113,6 +114,9 @@ func doctor(ctx context.Context, args []string, std streams) int {
 	if !*asJSON {
 		out = std.out
 	}
+	if wrong == nil { // else the limits in cfg are not those that were meant
+		d.wanted = cfg.Backend
+	}
 	examine(ctx, d, cfg, log, out)
 	if *asJSON {
 		e := json.NewEncoder(std.out)
@@ -124,7 +128,7 @@ func doctor(ctx context.Context, args []string, std streams) int {
 	if ctx.Err() != nil {
 		return exitCancelled
 	}
-	if d.Backend == "" || wrong != nil {
+	if d.Backend == "" {
 		return 1
 	}
 	return 0
@@ -139,12 +143,12 @@ func examine(ctx context.Context, d *diagnosis, cfg *config.Config, log *slog.Lo
 		d.Backends = append(d.Backends, report)
 		switch {
 		case b == nil:
-		case used == nil && (cfg.Backend == all.Auto || cfg.Backend == name):
+		case used == nil && (d.wanted == all.Auto || d.wanted == name):
 			used, d.Backend = b, name
 		default:
 			closeBackend(ctx, b, log)
 		}
-		printBackend(out, report, d.Backend == name)
+		printBackend(out, report, d)
 	}
 	if used != nil {
 		examineLanguages(ctx, d, used, cfg, log, out)
@@ -220,6 +224,7 @@ func examineLanguages(ctx context.Context, d *diagnosis, b backend.Backend, cfg 
 		if err != nil {
 			continue // it is one of the catalogue's own names
 		}
+		printLanguageName(out, name) // what follows may take a while
 		report := examineLanguage(ctx, runs.Engine, b, language)
 		d.Languages = append(d.Languages, report)
 		printLanguage(out, report)

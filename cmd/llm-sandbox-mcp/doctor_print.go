@@ -17,14 +17,16 @@ func printHead(w io.Writer, d *diagnosis) {
 	}
 }
 
-func printBackend(w io.Writer, d backendDiagnosis, used bool) {
+func printBackend(w io.Writer, d backendDiagnosis, whole *diagnosis) {
 	fmt.Fprintf(w, "\nBackend %s: ", d.Name)
 	switch {
 	case d.Problem != "":
 		fmt.Fprintf(w, "does not work\n  %s\n", indent(d.Problem))
 		return
-	case used:
+	case d.Name == whole.Backend:
 		fmt.Fprint(w, "works, and runs the programs\n")
+	case whole.wanted == "":
+		fmt.Fprint(w, "works, but runs nothing before the settings are right\n")
 	default:
 		fmt.Fprint(w, "works, but BACKEND names another\n")
 	}
@@ -49,12 +51,14 @@ func printLanguagesHead(w io.Writer, backend string) {
 	fmt.Fprintf(w, "\nLanguages on %s\n", backend)
 }
 
+func printLanguageName(w io.Writer, name string) { fmt.Fprintf(w, "  %-11s ", name) }
+
 func printLanguage(w io.Writer, d languageDiagnosis) {
 	if d.Problem != "" {
-		fmt.Fprintf(w, "  %-11s does not work: %s\n", d.Name, indent(d.Problem))
+		fmt.Fprintf(w, "does not work: %s\n", indent(d.Problem))
 		return
 	}
-	fmt.Fprintf(w, "  %-11s %-16s %6.2f s  %s\n", d.Name, d.Version, d.Seconds, strings.Join(d.Programs, " "))
+	fmt.Fprintf(w, "%-16s %6.2f s  %s\n", d.Version, d.Seconds, strings.Join(d.Programs, " "))
 	if d.Note != "" {
 		fmt.Fprintf(w, "  %-11s %s\n", "", indent(d.Note))
 	}
