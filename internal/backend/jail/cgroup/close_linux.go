@@ -33,29 +33,42 @@ func RemoveTree(ctx context.Context, owner string) error {
 	if err := checkOwner(owner); err != nil {
 		return err
 	}
-	dirs, err := trees(ctx, func(o string) bool { return o == owner })
+	var dirs []string
+	err := walk(ctx, func(dir string) {
+		if filepath.Base(dir) == prefix+owner {
+			dirs = append(dirs, dir)
+		}
+	})
 	return errors.Join(err, remove(ctx, dirs))
 }
 
-// Sweep does what RemoveTree does for all owners that are gone. Trees from other pid namespaces are
-// left alone, for their owners may live there.
+// Sweep does what RemoveTree does for all owners that are gone, and removes leaves that servers have
+// left. Trees from other pid namespaces are left alone, for their owners may live there.
 func Sweep(ctx context.Context) error {
 	namespace, err := pidNamespace()
 	if err != nil {
 		return fmt.Errorf("cgroup: sweep: %w", err)
 	}
-	dirs, err := trees(ctx, func(owner string) bool { return dead(owner, namespace) })
+	var dirs []string
+	err = walk(ctx, func(dir string) {
+		owner, isTree := strings.CutPrefix(filepath.Base(dir), prefix)
+		switch {
+		case isTree && dead(owner, namespace):
+			dirs = append(dirs, dir)
+		case filepath.Base(dir) == leaf:
+			_ = unix.Rmdir(dir) // fails as long as there is a process in it
+		}
+	})
 	return errors.Join(err, remove(ctx, dirs))
 }
 
-// trees finds the trees of some owners wherever they are: a server may have been started in another
-// group than this process.
-func trees(ctx context.Context, match func(owner string) bool) ([]string, error) {
+// walk visits all groups that this process sees, but not what is inside of trees: a server may have been
+// started in another group than this process.
+func walk(ctx context.Context, visit func(dir string)) error {
 	mounts, _, err := readMounts()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var dirs []string
 	for _, m := range mounts {
 		err := filepath.WalkDir(m.point, func(path string, entry fs.DirEntry, err error) error {
 			if ctx.Err() != nil {
@@ -64,19 +77,17 @@ func trees(ctx context.Context, match func(owner string) bool) ([]string, error)
 			if err != nil || !entry.IsDir() {
 				return nil //nolint:nilerr // groups come and go, and some are not for our eyes
 			}
-			if owner, ok := strings.CutPrefix(entry.Name(), prefix); ok && checkOwner(owner) == nil {
-				if match(owner) {
-					dirs = append(dirs, path)
-				}
+			visit(path)
+			if strings.HasPrefix(entry.Name(), prefix) {
 				return filepath.SkipDir
 			}
 			return nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("cgroup: find trees: %w", err)
+			return fmt.Errorf("cgroup: find trees: %w", err)
 		}
 	}
-	return dirs, nil
+	return nil
 }
 
 // Removal is tried again after waits that grow from the first to the last.

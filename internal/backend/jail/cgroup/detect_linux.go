@@ -26,7 +26,7 @@ type Manager struct {
 // A hierarchy is a directory in which trees are made, and what it is used for.
 type hierarchy struct {
 	v2 bool
-	// own is the directory of the group that this process is in.
+	// own is the directory of the group that this process is in, empty if it is not shown here.
 	own string
 	dir string
 	roles
@@ -51,7 +51,7 @@ func (r roles) limits() int {
 
 // Detect finds out, by trying, which controllers this process can use. It leaves no group behind, with
 // one exception: if this process is alone in a v2 group that was delegated to it, it moves itself into
-// a leaf of that group, which goes when the group goes.
+// a leaf of that group. The leaf goes when the group goes, or with the next [Sweep].
 func Detect() (*Manager, error) {
 	mounts, groups, err := readMounts()
 	if err != nil {
@@ -131,7 +131,10 @@ func choose(mounts []mount, groups membership) (chosen []hierarchy, problems []e
 
 // try finds the directory of a hierarchy in which most limits work. In v1 any that works will do.
 func try(m mount, groups membership) (hierarchy, error) {
-	best := hierarchy{v2: m.v2, own: m.own(groups)}
+	best := hierarchy{v2: m.v2}
+	if own, shown := m.own(groups); shown {
+		best.own = own
+	}
 	attempt := tryV1
 	if m.v2 {
 		attempt = tryV2

@@ -47,7 +47,7 @@ func (g *Group) Start(start func(fd int) (pid int, err error)) error {
 	for _, h := range g.hierarchies {
 		switch {
 		case h.v2 && g.fd >= 0:
-		case !h.v2 && writable(h.own, "tasks") && write(h.dir, "tasks", "0") == nil:
+		case !h.v2 && h.own != "" && writable(h.own, "tasks") && write(h.dir, "tasks", "0") == nil:
 			inside = append(inside, h)
 		default:
 			later = append(later, h)

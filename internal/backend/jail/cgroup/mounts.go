@@ -77,9 +77,9 @@ func parseMembership(text string) membership {
 	return own
 }
 
-// own returns the directory of the group that the process is in. If the mount does not show that
-// group, it is the mount point.
-func (m mount) own(groups membership) string {
+// own returns the directory of the group that the process is in, or the mount point and false if the
+// mount does not show that group.
+func (m mount) own(groups membership) (dir string, shown bool) {
 	group := groups[""]
 	if !m.v2 {
 		for _, name := range m.controllers {
@@ -90,9 +90,9 @@ func (m mount) own(groups membership) string {
 	}
 	below, ok := strings.CutPrefix(group, strings.TrimSuffix(m.root, "/"))
 	if !ok || !filepath.IsLocal("."+below) || below != "" && below[0] != '/' {
-		return m.point // another branch, or above the root of our cgroup namespace: "/../other"
+		return m.point, false // another branch, or above the root of our cgroup namespace: "/../other"
 	}
-	return filepath.Join(m.point, below)
+	return filepath.Join(m.point, below), true
 }
 
 // shared is the directory that root may make in each v1 hierarchy, and give to an ordinary user, so that
@@ -108,7 +108,7 @@ const leaf = "llm-sandbox-mcp.leaf"
 // in, so that its own limits hold for the sandboxes too, the one that root made for us, and the groups
 // above ours.
 func (m mount) parents(groups membership) []string {
-	dir := m.own(groups)
+	dir, _ := m.own(groups)
 	if m.v2 && filepath.Base(dir) == leaf {
 		dir = filepath.Dir(dir)
 	}
