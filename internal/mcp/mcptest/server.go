@@ -73,7 +73,7 @@ var ErrEnded = errors.New("the server's output ended")
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	s := &Server{exited: make(chan struct{}), waiting: map[string]chan Message{}}
-	s.cmd = exec.Command(o.Path, o.Args...) //nolint:noctx // the test names the binary and ends it
+	s.cmd = exec.Command(o.Path, o.Args...)
 	s.cmd.Env = append([]string{}, o.Env...)
 	s.cmd.Dir = o.Dir
 	s.cmd.Stderr = lockedWriter{&s.mu, &s.stderr}
