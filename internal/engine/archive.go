@@ -4,15 +4,15 @@ import (
 	"archive/tar"
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
 
 // archive packs files for CopyIn.
-func archive(files []lang.File) (io.Reader, error) {
+func archive(files []lang.File) ([]byte, error) {
 	var packed bytes.Buffer
 	w := tar.NewWriter(&packed)
 	for _, f := range files {
@@ -30,14 +30,33 @@ func archive(files []lang.File) (io.Reader, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("engine: pack files: %w", err)
 	}
-	return &packed, nil
+	return packed.Bytes(), nil
 }
 
-// hookFiles turns hooks into files in a fixed order.
-func hookFiles(hooks map[string][]byte) []lang.File {
-	var files []lang.File
-	for _, name := range slices.Sorted(maps.Keys(hooks)) {
-		files = append(files, lang.File{Name: name, Data: hooks[name]})
+// hooks are the artifact hooks of one language: what goes into the hook directory, and the environment
+// that makes programs load it.
+type hooks struct {
+	archive []byte
+	env     []string
+}
+
+// hooksOf packs the hooks of a language, which are the same in every call.
+func (e *Engine) hooksOf(language string) (hooks, error) {
+	if h, ok := e.hooks.Load(language); ok {
+		return h.(hooks), nil //nolint:forcetypeassert // nothing else is stored
 	}
-	return files
+	contents, env := artifact.Hooks(language)
+	h := hooks{env: env}
+	if len(contents) > 0 {
+		var files []lang.File
+		for _, name := range slices.Sorted(maps.Keys(contents)) {
+			files = append(files, lang.File{Name: name, Data: contents[name]})
+		}
+		var err error
+		if h.archive, err = archive(files); err != nil {
+			return hooks{}, err
+		}
+	}
+	e.hooks.Store(language, h)
+	return h, nil
 }

@@ -56,6 +56,7 @@ type Engine struct {
 	closings  *closings
 
 	describing singleflight.Group // by language
+	hooks      sync.Map           // by language
 
 	mu        sync.Mutex
 	described map[string]details // by language

@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
@@ -19,8 +19,8 @@ type job struct {
 	backend  backend.Backend
 	spec     backend.Spec
 	plan     lang.Plan
-	// hooks are files for the hook directory.
-	hooks []lang.File
+	// hooks is an archive for the hook directory; empty for none.
+	hooks []byte
 	// collect asks for artifacts.
 	collect        bool
 	timeout        time.Duration
@@ -63,6 +63,7 @@ func (e *Engine) prepare(ctx context.Context, req Request, report *reporter) (*j
 		release:  release,
 		language: language,
 		backend:  place.backend,
+		spec:     place.spec,
 		collect:  req.Artifacts,
 		timeout:  timeout,
 		output:   e.options.Output,
@@ -74,18 +75,27 @@ func (e *Engine) prepare(ctx context.Context, req Request, report *reporter) (*j
 	if j.input == nil && req.Stdin != "" {
 		j.input = strings.NewReader(req.Stdin)
 	}
-	env := place.runtime.Env
-	if req.Artifacts {
-		files, hookEnv := artifact.Hooks(language.Name)
-		j.hooks = hookFiles(files)
-		env = append(env[:len(env):len(env)], hookEnv...)
-	}
-	j.spec = place.spec
-	if j.plan, err = language.Plan(e.input(place, req.Code, env)); err != nil {
+	if err := e.plan(j, place, req.Code); err != nil {
 		release()
-		return nil, backend.Wrap(backend.ErrInvalid, err)
+		return nil, err
 	}
 	return j, nil
+}
+
+// plan adds the files and steps that run the code.
+func (e *Engine) plan(j *job, p place, code string) error {
+	env := p.runtime.Env
+	if j.collect {
+		hooks, err := e.hooksOf(j.language.Name)
+		if err != nil {
+			return err
+		}
+		j.hooks = hooks.archive
+		env = slices.Concat(env, hooks.env)
+	}
+	var err error
+	j.plan, err = j.language.Plan(e.input(p, code, env))
+	return backend.Wrap(backend.ErrInvalid, err)
 }
 
 // timeout returns what bounds a request that asks for d.

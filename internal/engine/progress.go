@@ -25,10 +25,11 @@ type reporter struct {
 
 func newReporter(report func(Event)) *reporter { return &reporter{report: report} }
 
-// say reports a step.
+// say reports a step. A line that still waits is not worth reporting any more.
 func (r *reporter) say(message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.drop()
 	if r.report != nil {
 		r.report(Event{Message: message})
 	}
@@ -39,8 +40,13 @@ func (r *reporter) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report = nil
+	r.drop()
+}
+
+func (r *reporter) drop() {
 	if r.timer != nil {
 		r.timer.Stop()
+		r.timer = nil
 	}
 }
 
@@ -60,10 +66,11 @@ func (r *reporter) later(line string) {
 func (r *reporter) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.timer = nil
-	if r.report != nil {
-		r.report(Event{Message: r.line})
+	if r.timer == nil {
+		return // dropped at this very moment
 	}
+	r.timer = nil
+	r.report(Event{Message: r.line})
 }
 
 // lines returns what watches one stream, or nil if nobody listens.

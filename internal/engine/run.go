@@ -1,12 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"sync"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
-	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/lang"
 )
 
 // run waits for the job's turn and runs it in a sandbox of its own. The sandbox is removed after run
@@ -67,20 +67,16 @@ func (e *Engine) enter(ctx context.Context, report *reporter) (leave func(), err
 
 // copyIn puts the files of the plan and the hooks into the sandbox.
 func copyIn(ctx context.Context, sandbox backend.Sandbox, j *job) error {
-	put := func(dir string, files []lang.File) error {
-		if len(files) == 0 {
-			return nil
-		}
-		packed, err := archive(files)
-		if err != nil {
-			return err
-		}
-		return sandbox.CopyIn(ctx, dir, packed)
+	files, err := archive(j.plan.Files)
+	if err != nil {
+		return err
 	}
 	var hooks error
 	var both sync.WaitGroup
-	both.Go(func() { hooks = put(backend.HookDir, j.hooks) })
-	err := put(j.spec.WorkDir, j.plan.Files)
+	if len(j.hooks) > 0 {
+		both.Go(func() { hooks = sandbox.CopyIn(ctx, backend.HookDir, bytes.NewReader(j.hooks)) })
+	}
+	err = sandbox.CopyIn(ctx, j.spec.WorkDir, bytes.NewReader(files))
 	both.Wait()
 	if err != nil {
 		return err
