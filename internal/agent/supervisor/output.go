@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"io"
 	"unicode/utf8"
 
@@ -14,6 +15,7 @@ type output struct {
 	limit backend.OutputLimit
 	head  int64  // bytes passed on
 	full  bool   // head is at its end
+	part  []byte // the beginning of a UTF-8 sequence, whose end may lie behind the head
 	tail  []byte // a ring of limit.Tail bytes
 	next  int64  // where the ring goes on
 	seen  int64  // bytes that went into the ring
@@ -30,17 +32,38 @@ func (o *output) write(p []byte) {
 		o.pass(p)
 		return
 	}
-	if !o.full {
-		n := int64(len(p))
-		if room := o.limit.Head - o.head; n > room {
-			n = boundary(p, room)
-			o.full = true
-		}
-		o.pass(p[:n])
-		o.head += n
-		p = p[n:]
+	if o.full {
+		o.keep(p)
+		return
 	}
-	o.keep(p)
+	if len(o.part) > 0 {
+		p = append(o.part, p...)
+		o.part = nil
+	}
+	n := int64(len(p))
+	if room := o.limit.Head - o.head; n > room {
+		n = boundary(p, room)
+		o.full = true
+		o.keep(p[n:])
+	} else {
+		n -= partial(p)
+		o.part = bytes.Clone(p[n:])
+	}
+	o.pass(p[:n])
+	o.head += n
+}
+
+// partial returns the length of the incomplete UTF-8 sequence at the end of p.
+func partial(p []byte) int64 {
+	for back := 1; back < utf8.UTFMax && back <= len(p); back++ {
+		if last := p[len(p)-back:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return int64(back)
+		}
+	}
+	return 0
 }
 
 func (o *output) pass(p []byte) {
@@ -82,6 +105,7 @@ func (o *output) keep(p []byte) {
 
 // finish passes the end on and says what was dropped.
 func (o *output) finish() backend.Cut {
+	o.pass(o.part)
 	tail := o.tail
 	if int64(len(tail)) == o.limit.Tail && o.next > 0 {
 		tail = append(append(make([]byte, 0, len(tail)), tail[o.next:]...), tail[:o.next]...)
