@@ -125,7 +125,7 @@ func request(file, language string, std streams) (engine.Request, error) {
 	if file == "-" {
 		code, err = io.ReadAll(std.in)
 	} else {
-		code, err = os.ReadFile(file) //nolint:gosec // the user names the file
+		code, err = os.ReadFile(file)
 		req.Input = std.in
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func guessLanguage(file, code string) string {
 	guesses := []string{strings.TrimPrefix(filepath.Ext(file), ".")}
 	if first, ok := strings.CutPrefix(code, "#!"); ok {
 		first, _, _ = strings.Cut(first, "\n")
-		for _, word := range strings.Fields(first) {
+		for _, word := range strings.FieldsSeq(first) {
 			// #!/usr/bin/env -S python3.12 -u
 			guesses = append(guesses, strings.TrimRight(path.Base(word), ".0123456789"))
 		}

@@ -25,7 +25,7 @@ func save(set artifact.Set, dir string, report io.Writer) error {
 	if len(set.Artifacts) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // like any directory the user makes
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("save artifacts: %w", err)
 	}
 	root, err := os.OpenRoot(dir)

@@ -43,7 +43,7 @@ type hooks struct {
 // hooksOf packs the hooks of a language, which are the same in every call.
 func (e *Engine) hooksOf(language string) (hooks, error) {
 	if h, ok := e.hooks.Load(language); ok {
-		return h.(hooks), nil //nolint:forcetypeassert // nothing else is stored
+		return h.(hooks), nil
 	}
 	contents, env := artifact.Hooks(language)
 	h := hooks{env: env}

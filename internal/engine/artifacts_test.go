@@ -30,6 +30,7 @@ func picture(t testing.TB) []byte {
 
 // draws plays a program that captures a figure, saves a file, and leaves others that are none of ours.
 func draws(t testing.TB, then fake.Program) fake.Program {
+	t.Helper()
 	data := picture(t)
 	return func(ctx context.Context, c *fake.Call) backend.Exit {
 		c.Files.Write(backend.ArtifactDir+"/1-1-1.png", data)

@@ -42,7 +42,7 @@ func (e *Engine) Details(ctx context.Context, name string) (lang.Details, error)
 	})
 	select {
 	case got := <-answer:
-		return got.Val.(lang.Details), nil //nolint:forcetypeassert // describe returns nothing else
+		return got.Val.(lang.Details), nil
 	case <-ctx.Done():
 		return lang.Details{}, ctx.Err()
 	}

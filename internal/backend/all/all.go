@@ -67,9 +67,13 @@ func ranked() []driver {
 // Auto leaves the choice of a backend to [Open].
 const Auto = "auto"
 
-// probeTimeout bounds the time that one backend may take to say whether it works, so that a daemon that
-// hangs does not stop the search.
-const probeTimeout = 5 * time.Second
+const (
+	// probeTimeout bounds the time that a backend may take to say whether it works.
+	probeTimeout = 30 * time.Second
+	// searchTimeout is the same while others are still to be tried: a daemon that hangs must not stop
+	// the search.
+	searchTimeout = 5 * time.Second
+)
 
 // Open returns the backend of that name after it has proved that it works here, or the first of those
 // in this build that does for [Auto]. A backend that was asked for by name is never replaced by
@@ -82,7 +86,7 @@ func Open(ctx context.Context, name string, o Options) (backend.Backend, error) 
 		return nil, err
 	}
 	i := slices.IndexFunc(drivers, func(d driver) bool { return d.name == name })
-	b, err := drivers[i].try(ctx, o)
+	b, err := drivers[i].try(ctx, o, probeTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +97,12 @@ func Open(ctx context.Context, name string, o Options) (backend.Backend, error) 
 // choose returns the first backend that works.
 func choose(ctx context.Context, o Options) (backend.Backend, error) {
 	var errs []error
-	for _, d := range ranked() {
-		b, err := d.try(ctx, o)
+	for i, d := range ranked() {
+		timeout := searchTimeout
+		if i == len(drivers)-1 {
+			timeout = probeTimeout
+		}
+		b, err := d.try(ctx, o, timeout)
 		if err == nil {
 			o.Logger.InfoContext(ctx, "backend chosen", "backend", d.name, "isolation", b.Capabilities().Isolation,
 				"why", "BACKEND is not set, and this is the first of "+strings.Join(Names(), ", ")+" that works here")
@@ -117,11 +125,11 @@ func choose(ctx context.Context, o Options) (backend.Backend, error) {
 }
 
 // try opens a backend and makes it prove that it works.
-func (d driver) try(ctx context.Context, o Options) (backend.Backend, error) {
+func (d driver) try(ctx context.Context, o Options, timeout time.Duration) (backend.Backend, error) {
 	if err := d.check(o.Isolation); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("%s: no answer within %v", d.name, probeTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%s: no answer within %v", d.name, timeout))
 	defer cancel()
 	b := d.open(o)
 	err := b.Probe(ctx)

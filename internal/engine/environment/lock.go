@@ -32,7 +32,7 @@ func tryLock(name string, m mode) (*lock, error) {
 	if m == exclusive {
 		flags = os.O_RDWR | os.O_CREATE
 	}
-	f, err := os.OpenFile(name, flags, 0o600) //nolint:gosec // the store's own directory
+	f, err := os.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return nil, err
 	}

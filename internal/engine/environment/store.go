@@ -234,7 +234,7 @@ func (s *Store) build(ctx context.Context, key string, r Recipe) error {
 // fill builds into dir, which nobody else uses.
 func fill(ctx context.Context, dir string, r Recipe) (manifest, error) {
 	// MkdirTemp makes directories that only their owner may enter.
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // programs of another user read it
+	if err := os.Chmod(dir, 0o755); err != nil { // programs of another user read it
 		return manifest{}, err
 	}
 	u, err := newUnpacker(filepath.Join(dir, content), r.FutureTime)
@@ -289,7 +289,7 @@ func readManifest(dir string) (m manifest, written time.Time, err error) {
 	if err != nil {
 		return m, written, err
 	}
-	text, err := os.ReadFile(name) //nolint:gosec // the store's own directory
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return m, written, err
 	}

@@ -43,7 +43,7 @@ func newUnpacker(dir string, future bool) (*unpacker, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // programs of another user read it
+	if err := os.Chmod(dir, 0o755); err != nil { // programs of another user read it
 		return nil, err
 	}
 	var err error
