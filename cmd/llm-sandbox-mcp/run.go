@@ -148,7 +148,7 @@ func guessLanguage(file, code string) string {
 	guesses := []string{strings.TrimPrefix(filepath.Ext(file), ".")}
 	if first, ok := strings.CutPrefix(code, "#!"); ok {
 		first, _, _ = strings.Cut(first, "\n")
-		for _, word := range strings.FieldsSeq(first) {
+		for word := range strings.FieldsSeq(first) {
 			// #!/usr/bin/env -S python3.12 -u
 			guesses = append(guesses, strings.TrimRight(path.Base(word), ".0123456789"))
 		}
