@@ -123,7 +123,7 @@ func (w *Writer) Write(t Type, payload []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.buf = append(w.buf[:0], byte(t))
-	w.buf = binary.BigEndian.AppendUint32(w.buf, uint32(len(payload)))
+	w.buf = binary.BigEndian.AppendUint32(w.buf, uint32(len(payload))) //nolint:gosec // bounded by max above
 	w.buf = append(w.buf, payload...)
 	_, err := w.w.Write(w.buf)
 	return err

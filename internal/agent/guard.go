@@ -34,7 +34,7 @@ func (g *guard) Read(p []byte) (int, error) {
 	for b := p[:n]; len(b) > 0; {
 		if g.body > 0 {
 			skip := min(uint64(g.body), uint64(len(b)))
-			g.body -= uint32(skip)
+			g.body -= uint32(skip) //nolint:gosec // at most g.body
 			b = b[skip:]
 			continue
 		}

@@ -75,7 +75,7 @@ func TestGreeting(t *testing.T) {
 
 func TestSilenceEndsWithTheContext(t *testing.T) {
 	ours, theirs := net.Pipe()
-	defer theirs.Close()           //nolint:errcheck // a pipe
+	defer theirs.Close()
 	go io.Copy(io.Discard, theirs) //nolint:errcheck // until it is closed
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
@@ -154,7 +154,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close() //nolint:errcheck // an archive
+	defer r.Close()
 	if _, err := io.ReadAll(r); !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("copy out: got %v, want a refusal", err)
 	}

@@ -111,7 +111,7 @@ func (p *process) overdue(err error) (backend.Exit, error) {
 	case !errors.Is(err, yamux.ErrTimeout):
 		return backend.Exit{}, gone(err)
 	case p.cancelled() != nil:
-		return backend.Exit{Outcome: backend.Cancelled, Code: 128 + 9, Signal: 9}, nil
+		return backend.Exit{Outcome: backend.Cancelled, Code: 128 + 9, Signal: 9}, nil //nolint:nilerr // the outcome says it
 	default:
 		return backend.Exit{Outcome: backend.TimedOut, Code: backend.CodeTimedOut}, nil
 	}

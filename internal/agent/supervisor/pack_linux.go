@@ -131,13 +131,13 @@ func (p *packer) file(parent int, name, full string) error {
 	// Between the look and this, it may have become a FIFO, on which opening would wait.
 	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // unreadable, or gone
+		return nil // unreadable, or gone
 	}
 	f := os.NewFile(uintptr(fd), full)
 	defer f.Close() //nolint:errcheck // read only
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil //nolint:nilerr // not what it was
+		return nil // not what it was
 	}
 	p.files++
 	h := header(full, tar.TypeReg, &st)

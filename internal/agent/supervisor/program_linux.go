@@ -40,7 +40,7 @@ func (s *supervisor) run(m *agent.Start, r *agent.Reader, w *agent.Writer) error
 	if err := w.Write(agent.TypeStarted, nil); err != nil {
 		s.killTree(pid)
 		s.programs.remove(pid)
-		return nil //nolint:nilerr // the server is gone
+		return nil // the server is gone
 	}
 
 	stop := make(chan backend.Outcome, 3) // one for each that may send

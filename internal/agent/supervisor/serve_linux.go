@@ -32,7 +32,7 @@ func serve(conn io.ReadWriteCloser, o Options, spawn func(func())) error {
 	for {
 		stream, err := session.AcceptStream()
 		if err != nil {
-			return nil //nolint:nilerr // the server is gone, which is how every sandbox ends
+			return nil // the server is gone, which is how every sandbox ends
 		}
 		go s.handle(stream)
 	}

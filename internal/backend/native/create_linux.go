@@ -31,7 +31,7 @@ func (b *Backend) Create(ctx context.Context, spec backend.Spec) (backend.Sandbo
 		return nil, err
 	}
 	s := &Sandbox{backend: b, id: "native-" + randomID(), exited: make(chan struct{})}
-	if s.group, err = host.tree.New(s.id, spec.Limits); err != nil {
+	if s.group, err = host.tree.New(s.id, spec.Limits); err != nil { //nolint:contextcheck // it waits for nothing
 		return nil, backend.Wrap(backend.ErrUnavailable, fmt.Errorf("native: create control group: %w", err))
 	}
 	if err := b.keep(s); err != nil {

@@ -32,7 +32,7 @@ const (
 func landlock(writable []string, overlay string, self int) error {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
-		return nil //nolint:nilerr // ENOSYS or EOPNOTSUPP: this kernel has none, or it is switched off
+		return nil // ENOSYS or EOPNOTSUPP: this kernel has none, or it is switched off
 	}
 	handled := uint64(landlockV1)
 	if abi >= 2 {
