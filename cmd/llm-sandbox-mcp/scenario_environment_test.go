@@ -17,9 +17,8 @@ import (
 )
 
 // golang/go#64721, compiler-explorer/infra#1596: compiling the standard library takes longer than the
-// limit of the first call.
+// limit of the first call. Not parallel, because it times what keeps all processors busy.
 func TestGO08ColdBuildCache(t *testing.T) {
-	t.Parallel()
 	s := startServer(t, "HOME="+t.TempDir())
 	arguments := map[string]any{"language": "go", "code": `package main
 

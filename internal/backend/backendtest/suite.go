@@ -23,8 +23,9 @@ type Suite struct {
 	// Python is the interpreter inside the sandbox. Empty means: ask the backend, which must then
 	// implement [backend.HostRuntimes].
 	Python string
-	// Lacks gives the reason why cases with a need cannot run on this driver. It is for what the
-	// driver is not meant to have; what Capabilities deny need not be named.
+	// Lacks gives the reason why cases with a need are never run on this driver. A need that is missing
+	// for another reason, such as a limit that Capabilities deny here, skips a case too, but fails it
+	// where SANDBOX_TEST_REQUIRE names the backend.
 	Lacks map[Need]string
 	// Remote says that the sandboxes do not run on this machine, so that looking for leftovers in its
 	// process table proves nothing.
@@ -47,13 +48,14 @@ const (
 	// NeedLocal is that sandboxes are processes of this machine.
 	NeedLocal Need = "local"
 
-	needMemory    Need = "memory limit"
-	needCPU       Need = "cpu limit"
-	needProcesses Need = "process limit"
-	needDisk      Need = "disk limit"
-	needFileSize  Need = "file size limit"
-	needOpenFiles Need = "open files limit"
-	needPrefix    Need = "prefix"
+	// These are what Capabilities say.
+	NeedMemory    Need = "memory limit"
+	NeedCPU       Need = "cpu limit"
+	NeedProcesses Need = "process limit"
+	NeedDisk      Need = "disk limit"
+	NeedFileSize  Need = "file size limit"
+	NeedOpenFiles Need = "open files limit"
+	NeedPrefix    Need = "prefix"
 )
 
 // A conformanceCase is one case. Needs come on top of a working backend.
@@ -93,7 +95,13 @@ func (s Suite) Run(t *testing.T) {
 func (s Suite) runCase(t *testing.T, b backend.Backend, one conformanceCase) {
 	t.Helper()
 	for _, need := range one.needs {
+		if why, lacks := s.Lacks[need]; lacks {
+			t.Skipf("needs %s: %s", need, why)
+		}
 		if why := s.missing(b, need); why != "" {
+			if required(b.Name()) {
+				t.Fatalf("needs %s: %s; %s is required, and the suite does not say that it lacks this", need, why, b.Name())
+			}
 			t.Skipf("needs %s: %s", need, why)
 		}
 	}
@@ -110,9 +118,6 @@ func (s Suite) runCase(t *testing.T, b backend.Backend, one conformanceCase) {
 
 // missing says why the driver does not have what a case needs, or nothing if it does.
 func (s Suite) missing(b backend.Backend, need Need) string {
-	if why, lacks := s.Lacks[need]; lacks {
-		return why
-	}
 	caps := b.Capabilities()
 	switch need {
 	case NeedIsolation:
@@ -121,19 +126,19 @@ func (s Suite) missing(b backend.Backend, need Need) string {
 		return unless(caps.Isolation == "namespace" || caps.Isolation == "container", "isolation is "+caps.Isolation)
 	case NeedLocal:
 		return unless(!s.Remote, "the sandboxes are on another machine")
-	case needMemory:
+	case NeedMemory:
 		return unless(caps.Memory, "the driver does not enforce it")
-	case needCPU:
+	case NeedCPU:
 		return unless(caps.CPU, "the driver does not enforce it")
-	case needProcesses:
+	case NeedProcesses:
 		return unless(caps.Processes, "the driver does not enforce it")
-	case needDisk:
+	case NeedDisk:
 		return unless(caps.Disk, "the driver does not enforce it")
-	case needFileSize:
+	case NeedFileSize:
 		return unless(caps.FileSize, "the driver does not enforce it")
-	case needOpenFiles:
+	case NeedOpenFiles:
 		return unless(caps.OpenFiles, "the driver does not enforce it")
-	case needPrefix:
+	case NeedPrefix:
 		return unless(caps.Prefix, "the driver does not have it")
 	}
 	return ""
