@@ -14,8 +14,10 @@ const maxAnswer = 1 << 20
 
 // ask runs a program of our own at a place and returns what it printed. That it fails is an error.
 func (e *Engine) ask(ctx context.Context, p place, code, stdin string, timeout time.Duration) (string, error) {
+	release := e.findBase(&p) // building one takes longer than the program may
 	plan, err := p.language.Plan(e.input(p, code, p.runtime.Env))
 	if err != nil {
+		release()
 		return "", err
 	}
 	response, err := e.run(ctx, &job{
@@ -27,7 +29,7 @@ func (e *Engine) ask(ctx context.Context, p place, code, stdin string, timeout t
 		output:   backend.OutputLimit{Head: maxAnswer, Kill: maxAnswer},
 		input:    strings.NewReader(stdin),
 		report:   newReporter(nil),
-		release:  func() {},
+		release:  release,
 	})
 	if err != nil {
 		return "", err

@@ -28,35 +28,66 @@ const (
 // programs run too, only slower, so that a failure is no reason to refuse them. The base is in use until
 // release.
 func (e *Engine) addBase(ctx context.Context, p *place, report *reporter) (release func(), err error) {
-	none := func() {}
-	base := p.language.Base(e.input(*p, "", p.runtime.Env))
-	if base == nil || e.options.Environments == nil || !p.backend.Capabilities().Prefix {
-		return none, nil
+	base := e.baseOf(*p)
+	if base == nil {
+		return func() {}, nil
 	}
 	at := *p
-	env, err := e.options.Environments.Get(ctx, environment.Recipe{
-		Key:        baseKey(at, base),
-		FutureTime: base.FutureTime,
-		Stamp:      stamp(base),
-		Waiting: func() {
-			report.say("preparing what all " + p.language.Name + " programs share; this happens once and can take a minute")
-		},
-		Build: func(ctx context.Context, unpack func(string, io.Reader) error) error {
-			return e.build(ctx, at, base, unpack)
-		},
-	})
+	recipe := baseRecipe(at, base)
+	recipe.Waiting = func() {
+		report.say("preparing what all " + p.language.Name + " programs share; this happens once and can take a minute")
+	}
+	recipe.Build = func(ctx context.Context, unpack func(string, io.Reader) error) error {
+		return e.build(ctx, at, base, unpack)
+	}
+	env, err := e.options.Environments.Get(ctx, recipe)
 	if ctx.Err() != nil {
+		if err == nil {
+			env.Release()
+		}
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		e.options.Logger.WarnContext(ctx, "programs of this language will start slowly", "language", p.language.Name, "error", err)
-		return none, nil
+		return func() {}, nil
 	}
+	p.mount(env, base)
+	return env.Release, nil
+}
+
+// findBase mounts the base if it was built before.
+func (e *Engine) findBase(p *place) (release func()) {
+	base := e.baseOf(*p)
+	if base == nil {
+		return func() {}
+	}
+	env := e.options.Environments.Find(baseRecipe(*p, base))
+	if env == nil {
+		return func() {}
+	}
+	p.mount(env, base)
+	return env.Release
+}
+
+// baseOf returns what the language builds once, or nil if there is nothing or it cannot be mounted.
+func (e *Engine) baseOf(p place) *lang.Base {
+	if e.options.Environments == nil || !p.backend.Capabilities().Prefix {
+		return nil
+	}
+	return p.language.Base(e.input(p, "", p.runtime.Env))
+}
+
+// mount lets the sandboxes at the place see an environment.
+func (p *place) mount(env *environment.Environment, base *lang.Base) {
 	p.spec.Prefix = env.Dir
 	if base.Scratch {
 		p.spec.Scratch = path.Join(backend.PrefixDir, base.Dir)
 	}
-	return env.Release, nil
+}
+
+// baseRecipe is the recipe of a base but for the building.
+func baseRecipe(p place, base *lang.Base) environment.Recipe {
+	return environment.Recipe{Key: baseKey(p, base), FutureTime: base.FutureTime, Stamp: stamp(base)}
 }
 
 // stamp names the stamp of a base relative to the environment.

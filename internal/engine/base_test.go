@@ -86,6 +86,12 @@ func TestBaseIsBuiltOnce(t *testing.T) {
 
 	again := start(t, toolchain(&std, 0), cached(dir)) // the server was started again
 	again.execute(t, hello)
+	if _, err := again.Details(t.Context(), "go"); err != nil {
+		t.Error(err)
+	}
+	if specs := again.backend.Record().Specs; specs[1].Prefix != last.Prefix {
+		t.Errorf("details were asked for with %+v, want the same prefix", specs[1])
+	}
 	if n := std.Load(); n != 1 {
 		t.Errorf("a second server built it again: %d", n)
 	}
@@ -130,6 +136,18 @@ func TestProgramsRunWithoutBase(t *testing.T) {
 				t.Errorf("spec %+v, want no prefix", last)
 			}
 		})
+	}
+}
+
+func TestDetailsBuildNoBase(t *testing.T) {
+	t.Parallel()
+	var std atomic.Int64
+	s := start(t, toolchain(&std, 0), cached(t.TempDir()))
+	if _, err := s.Details(t.Context(), "go"); err != nil {
+		t.Error(err)
+	}
+	if n := std.Load(); n != 0 {
+		t.Errorf("built %d times for a description", n)
 	}
 }
 

@@ -122,15 +122,23 @@ func (e *Engine) Close(ctx context.Context) error {
 		e.closings.wait()
 		close(gone)
 	}()
+	patience, cancel := ctx, context.CancelFunc(func() {})
+	if deadline, ok := ctx.Deadline(); ok {
+		patience, cancel = context.WithDeadline(ctx, deadline.Add(-closeReserve))
+	}
+	defer cancel()
 	var err error
 	select {
 	case <-gone:
-	case <-ctx.Done():
-		err = fmt.Errorf("engine: close: some sandboxes were not gone in time: %w", ctx.Err())
+	case <-patience.Done():
+		err = fmt.Errorf("engine: close: some sandboxes were not gone in time: %w", patience.Err())
 	}
 	// The backend knows of every sandbox, also of those that are still being closed.
 	return errors.Join(err, e.backend.close(ctx))
 }
+
+// closeReserve is the time that is left to the backend for what the engine could not remove in time.
+const closeReserve = time.Second
 
 // errStopping is what requests get when the server ends.
 var errStopping = backend.Wrap(backend.ErrUnavailable, errors.New("engine: the server is stopping; start it again"))
@@ -158,8 +166,12 @@ func (e *Engine) begin(parent context.Context) (ctx context.Context, done func()
 
 // ended returns why the request's context ended, if it did, in place of an error that came of it.
 func ended(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	switch {
+	case errors.Is(context.Cause(ctx), errStopping):
+		return errStopping
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return err
 	}
-	return err
 }

@@ -20,7 +20,7 @@ type Request struct {
 	Stdin     string
 	// Input, if not nil, takes the place of Stdin. It goes to the run step.
 	Input io.Reader
-	// Stdout and Stderr, if not nil, receive what the program writes as it comes, all of it and
+	// Stdout and Stderr, both or neither, receive what the program writes as it comes, all of it and
 	// unchanged. The texts of the Response then stay empty. Compilers write to Stderr.
 	Stdout, Stderr io.Writer
 	// Timeout bounds compiling and running together; 0 means the engine's default.

@@ -38,17 +38,26 @@ type driver struct {
 // drivers is filled by the init functions of this package and does not change after that.
 var drivers []driver
 
-// elsewhere are names of backends that users of the Python project know, and what they need on the
-// host.
-var elsewhere = map[string]string{
-	"docker":          "docker",
-	"podman":          "podman",
-	"kubernetes":      "a cluster",
-	"micromamba":      "docker",
-	"bubblewrap":      "bwrap, from the package bubblewrap",
-	"nsjail":          "nsjail",
-	"wsl2-bubblewrap": "WSL 2 and bwrap",
-	"windows-mxc":     "Windows",
+// needsElsewhere says what a backend needs on the host that users of the Python project know and that
+// this build does not have.
+func needsElsewhere(name string) (needs string, known bool) {
+	switch name {
+	case "docker", "micromamba":
+		return "docker", true
+	case "podman":
+		return "podman", true
+	case "kubernetes":
+		return "a cluster", true
+	case "bubblewrap":
+		return "bwrap, from the package bubblewrap", true
+	case "nsjail":
+		return "nsjail", true
+	case "wsl2-bubblewrap":
+		return "WSL 2 and bwrap", true
+	case "windows-mxc":
+		return "Windows", true
+	}
+	return "", false
 }
 
 // Names returns the backends of this build in the order in which [Auto] tries them.
@@ -150,7 +159,7 @@ func Check(name string) error {
 		return nil
 	}
 	has := "set it to one of: " + strings.Join(names, ", ")
-	if needs, ok := elsewhere[name]; ok {
+	if needs, ok := needsElsewhere(name); ok {
 		return backend.Wrap(backend.ErrUnavailable,
 			fmt.Errorf("BACKEND=%s: this build has no %s backend, which needs %s; %s", name, name, needs, has))
 	}
