@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 )
@@ -40,16 +40,21 @@ func (o opener) get(ctx context.Context) (backend.Backend, error) {
 	}
 }
 
-// close closes the backend if it is open. It is not opened again.
+// close closes the backend if it is open.
 func (o opener) close(ctx context.Context) error {
+	var b backend.Backend
 	select {
-	case b := <-o.turn:
-		o.turn <- nil
-		if b == nil {
-			return nil
+	case b = <-o.turn: // also when ctx has ended
+	default:
+		select {
+		case b = <-o.turn:
+		case <-ctx.Done():
+			return fmt.Errorf("engine: close backend: it is still being opened: %w", ctx.Err())
 		}
-		return b.Close(ctx)
-	case <-ctx.Done():
-		return errors.Join(errors.New("engine: close backend: it is still being opened"), ctx.Err())
 	}
+	o.turn <- b
+	if b == nil {
+		return nil
+	}
+	return b.Close(ctx)
 }
