@@ -221,18 +221,15 @@ func (c *check) startUntil(ctx context.Context, s backend.Sandbox, cmd backend.C
 	heard, fromProgram := io.Pipe()
 	cmd.Stdout = fromProgram
 	r := c.start(ctx, s, cmd)
-	defer closeWhenDone(c, heard)()
+	soon, cancel := context.WithTimeout(c.ctx, 20*time.Second)
+	defer cancel()
+	defer context.AfterFunc(soon, func() { _ = heard.CloseWithError(soon.Err()) })()
 	line := make([]byte, len("started\n"))
 	if _, err := io.ReadFull(heard, line); err != nil || string(line) != "started\n" {
 		c.t.Fatalf("program wrote %q, %v, stderr %q", line, err, r.err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, heard) }()
 	return r
-}
-
-// closeWhenDone unblocks a reader when the case's time is up. The function it returns stops that.
-func closeWhenDone(c *check, r *io.PipeReader) func() bool {
-	return context.AfterFunc(c.ctx, func() { _ = r.CloseWithError(c.ctx.Err()) })
 }
 
 func cancelled(c *check) {

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -156,8 +157,7 @@ func streamedStdin(c *check) {
 	toProgram, feed := io.Pipe()
 	heard, fromProgram := io.Pipe()
 	r := c.start(c.ctx, c.sandbox(), backend.Command{Args: []string{"cat"}, Env: baseEnv(), Stdin: toProgram, Stdout: fromProgram})
-	stop := closeWhenDone(c, heard)
-	defer stop()
+	defer context.AfterFunc(c.ctx, func() { _ = heard.CloseWithError(c.ctx.Err()) })()
 	answer := make([]byte, 4)
 	for _, line := range []string{"one\n", "two\n"} {
 		if _, err := feed.Write([]byte(line)); err != nil {

@@ -3,6 +3,7 @@
 package backendtest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -71,7 +72,9 @@ func (s Suite) Run(t *testing.T) {
 	t.Helper()
 	b := s.Open(t)
 	t.Cleanup(func() {
-		if err := b.Close(t.Context()); err != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := b.Close(ctx); err != nil {
 			t.Errorf("close backend: %v", err)
 		}
 	})
