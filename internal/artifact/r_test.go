@@ -97,7 +97,28 @@ plot(1:3)
 quit(status = 3)`, code_: 3, stdout: "last\n", want: figures(1, page)},
 	{name: "killed", code: `
 plot(1:3); plot(2)
-tools::pskill(Sys.getpid(), 9)`, code_: -1, want: figures(1, page)}, // the page that was not complete is lost
+plot(3)
+lines(1:2, 1:2)
+tools::pskill(Sys.getpid(), 9)`, code_: -1, want: figures(3, page)},
+	{name: "killed in the expression that draws", code: `
+plot(1:3); plot(2); tools::pskill(Sys.getpid(), 9)`, code_: -1, want: figures(2, page)},
+	{name: "killed with an own device open", code: `
+plot(1:3)
+png("own.png")
+plot(2)
+tools::pskill(Sys.getpid(), 9)`, code_: -1, want: figures(1, page)},
+	{name: "state of the device stays", code: `
+par(mfrow = c(1, 2), mar = c(3, 3, 1, 1))
+plot(1)
+png("own.png", 300, 200)
+plot(2)
+x <- dev.cur()
+invisible(dev.off())
+plot(3)
+cat(par("mfrow"), x, length(dev.list()), "\n")`, stdout: "1 2 3 1 \n", want: append(figures(1, page), "own.png image/png 300x200")},
+	{name: "many points", code: `
+plot(rnorm(3e5), pch = ".")
+for (i in 1:3) points(i, i)`, want: figures(1, page)},
 	{name: "browser", code: `
 writeLines("<html><p>x</p></html>", f <- tempfile(fileext = ".html"))
 browseURL(f); browseURL("https://example.org/")`, want: []string{"figure-1.html text/html"}},

@@ -12,13 +12,58 @@ local({
   # at the next page, at dev.off, or when R ends, also after an error.
   resolution <- 100
   longest <- 8000
-  device <- function(width = 8, height = 6, pointsize = 12, bg = "white", ...) {
-    pixels <- pmin(pmax(c(width, height) * resolution, 1), longest)
+  open_png <- function(filename, width, height, pointsize, bg) {
     grDevices::png(
-      filename = file.path(directory, paste0(stem(), "-%06d.png")),
-      width = pixels[1], height = pixels[2], res = resolution, pointsize = pointsize, bg = bg,
+      filename = filename, width = width, height = height, res = resolution, pointsize = pointsize, bg = bg,
       type = if (capabilities("cairo")) "cairo" else getOption("bitmapType")
     )
+  }
+  device <- function(width = 8, height = 6, pointsize = 12, bg = "white", ...) {
+    pixels <- pmin(pmax(c(width, height) * resolution, 1), longest)
+    name <- file.path(directory, stem())
+    open_png(paste0(name, "-%06d.png"), pixels[1], pixels[2], pointsize, bg)
+    grDevices::dev.control(displaylist = "enable")
+    page <<- list(
+      device = grDevices::dev.cur(), name = name, drawn = "",
+      reopen = function(filename) open_png(filename, pixels[1], pixels[2], pointsize, bg)
+    )
+    if (!following) following <<- length(addTaskCallback(function(...) { keep_page(); TRUE })) > 0
+    invisible()
+  }
+
+  # A program that is killed, as at its time limit, completes no page. So after each expression at top
+  # level the page that is being drawn is drawn once more, into the file that the device has opened for
+  # it. That takes about 10 ms; it may take a tenth of the time in all, and half a second at first, and
+  # is left out for plots of more than about 100,000 points.
+  largest <- 2e6
+  page <- NULL
+  following <- FALSE
+  spent <- 0
+  keep_page <- function() {
+    if (!identical(grDevices::dev.cur(), page$device)) return()
+    if (spent > 0.5 + 0.1 * proc.time()[["elapsed"]]) return()
+    begin <- proc.time()[["elapsed"]]
+    suppressWarnings(try(silent = TRUE, {
+      record <- grDevices::recordPlot()
+      file <- max("", Sys.glob(paste0(page$name, "-*.png")))
+      drawn <- paste(file, length(record[[1]]))
+      if (file != "" && drawn != page$drawn && utils::object.size(record[[1]]) < largest) {
+        page$drawn <<- drawn
+        redraw(record, file)
+      }
+    }))
+    spent <<- spent + proc.time()[["elapsed"]] - begin
+  }
+  redraw <- function(record, file) {
+    partial <- sprintf("%s/.%d.partial", directory, Sys.getpid())
+    page$reopen(partial)
+    tryCatch(grDevices::replayPlot(record), finally = {
+      grDevices::dev.off()
+      grDevices::dev.set(page$device)
+    })
+    # The device has the file open and writes over what is in it.
+    file.copy(partial, file, overwrite = TRUE)
+    unlink(partial)
   }
 
   # Stores an HTML file with the scripts and styles beside it written into it.
