@@ -123,7 +123,8 @@ func notInstalled(p *place, missing [][2]string) error {
 			", and this server does not install packages. The code was not run; "+remedy))
 }
 
-// installCommand returns what installs libraries into the runtime of the place, for a shell.
+// installCommand returns what installs libraries into the runtime of the place, for a shell, where that
+// is a command that sandboxes see the effect of: gems and global npm packages lie outside of the runtime.
 func installCommand(p *place, names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -140,8 +141,6 @@ func installCommand(p *place, names []string) string {
 			python = "python3"
 		}
 		return python + " -m pip install " + list
-	case "ruby":
-		return "gem install " + list
 	case "r":
 		return `Rscript -e 'install.packages(c("` + strings.Join(names, `", "`) + `"))'`
 	case "cpp":

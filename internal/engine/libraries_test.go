@@ -53,7 +53,7 @@ func TestLibrariesThatAreMissing(t *testing.T) {
 		{"python", "python3", []string{"numpy", "flask==0.0.0", "rich"},
 			[]string{"installing flask==0.0.0, rich failed", "not installed", "/usr/bin/python3 -m pip install 'flask==0.0.0' rich"}},
 		{"javascript", "node", []string{"@types/node@^20"}, []string{"installing @types/node@^20 failed", "write the code without it"}},
-		{"ruby", "ruby", []string{"rails -v 7.1.0"}, []string{"rails -v 7.1.0", "gem install"}},
+		{"ruby", "ruby", []string{"rails -v 7.1.0"}, []string{"installing rails -v 7.1.0 failed", "write the code without it"}},
 		{"r", "Rscript", []string{"data.table"}, []string{"data.table", `install.packages(c("data.table"))`}},
 		{"java", "javac", []string{"com.google.code.gson:gson:2.10.1"}, []string{"gson", "cannot be installed"}},
 		{"go", "go", []string{"github.com/google/uuid"}, []string{"google/uuid", "cannot be installed"}},
