@@ -58,7 +58,7 @@ func (l *present) provide(ctx context.Context, p *place, names []string) error {
 	}
 	missing, err := l.missing(ctx, *p, names)
 	if err != nil {
-		return fmt.Errorf("libraries: look for %s: %w", strings.Join(names, ", "), err)
+		return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("libraries: look for %s: %w; try again", strings.Join(names, ", "), err))
 	}
 	if len(missing) > 0 {
 		return notInstalled(p, missing)
@@ -67,13 +67,16 @@ func (l *present) provide(ctx context.Context, p *place, names []string) error {
 	return nil
 }
 
-// missing returns, for each library that is not there, its name and the reason.
-func (l *present) missing(ctx context.Context, p place, names []string) ([][2]string, error) {
+// A lack is a library that is not there, and why that is so.
+type lack struct{ name, reason string }
+
+// missing returns the libraries that are not there.
+func (l *present) missing(ctx context.Context, p place, names []string) ([]lack, error) {
 	code, ok := check(p.language.Name)
 	if !ok {
-		var all [][2]string
+		var all []lack
 		for _, name := range names {
-			all = append(all, [2]string{name, "it cannot be installed"})
+			all = append(all, lack{name, "it cannot be installed"})
 		}
 		return all, nil
 	}
@@ -81,13 +84,13 @@ func (l *present) missing(ctx context.Context, p place, names []string) ([][2]st
 	if err != nil {
 		return nil, err
 	}
-	var missing [][2]string
+	var missing []lack
 	for line := range strings.Lines(printed) {
 		name, reason, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok || !slices.Contains(names, name) {
 			return nil, fmt.Errorf("engine: unexpected answer %q", line)
 		}
-		missing = append(missing, [2]string{name, reason})
+		missing = append(missing, lack{name, reason})
 	}
 	return missing, nil
 }
@@ -108,11 +111,11 @@ func (l *present) remember(id string) {
 }
 
 // notInstalled says what is missing, that nothing was run, and what the user can do.
-func notInstalled(p *place, missing [][2]string) error {
+func notInstalled(p *place, missing []lack) error {
 	var names, reasons []string
 	for _, m := range missing {
-		names = append(names, m[0])
-		reasons = append(reasons, m[0]+": "+m[1])
+		names = append(names, m.name)
+		reasons = append(reasons, m.name+": "+m.reason)
 	}
 	remedy := "write the code without it"
 	if command := installCommand(p, names); command != "" {
