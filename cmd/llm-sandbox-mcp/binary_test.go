@@ -62,7 +62,10 @@ func serverOptions(t testing.TB, env ...string) mcptest.Options {
 	}, env...)}
 }
 
-// startServer starts such a server and does the handshake.
+// A starter starts a server and does the handshake.
+type starter func(t testing.TB, env ...string) *mcptest.Server
+
+// startServer starts a server of serverOptions.
 func startServer(t testing.TB, env ...string) *mcptest.Server {
 	t.Helper()
 	s := mcptest.Start(t, serverOptions(t, env...))

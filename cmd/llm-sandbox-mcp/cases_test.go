@@ -15,12 +15,16 @@ import (
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/mcp/mcptest"
 )
 
-// TestCases makes the call of every failure case for the native backend, each with a server of its own,
-// and prints how many passed.
+// TestCases makes the call of every failure case for the native backend and prints how many passed.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	cases := readCases(t, "native")
-	needs := &needs{found: map[string]error{}}
+	runCases(t, readCases(t, "native"), startServer)
+}
+
+// runCases gives each case a server of its own.
+func runCases(t *testing.T, cases []failureCase, start starter) {
+	t.Helper()
+	needs := &needs{start: start, found: map[string]error{}}
 	places := make(chan struct{}, 4)
 	var mu sync.Mutex
 	count := map[string]int{}
@@ -53,7 +57,7 @@ func TestCases(t *testing.T) {
 					mu.Unlock()
 					missing(t, need, "needs %s: %s", need, why)
 				}
-				c.run(t)
+				c.run(t, start)
 			})
 		}
 	})
@@ -64,12 +68,13 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func (c failureCase) run(t *testing.T) {
+func (c failureCase) run(t *testing.T, start starter) {
+	t.Helper()
 	t.Log(c.title)
 	if language, _ := c.Arguments["language"].(string); strings.HasPrefix(language, "go") {
 		compileGoOnce(t)
 	}
-	s := startServer(t, c.environ()...)
+	s := start(t, c.environ()...)
 	before := 0
 	if c.Expect.Leftovers != nil {
 		printsOne(t, s) // what the server keeps for its own life is there from now on

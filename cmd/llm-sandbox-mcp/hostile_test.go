@@ -28,7 +28,7 @@ func TestHostilePrograms(t *testing.T) {
 			defer func() { <-places }()
 			h := readHostile(t, path)
 			if h.needs != "" {
-				if err := lookForLimit(t, strings.TrimSuffix(h.needs, " limit")); err != nil {
+				if err := lookForLimit(t, startServer(t), strings.TrimSuffix(h.needs, " limit")); err != nil {
 					missing(t, h.needs, "needs %s: %v", h.needs, err)
 				}
 			}

@@ -7,10 +7,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/mcp/mcptest"
 )
 
-// needs remembers what the machine has that a case wants.
+// needs remembers what servers have that a case wants.
 type needs struct {
+	start starter
+
 	mu    sync.Mutex
 	found map[string]error
 }
@@ -25,7 +29,7 @@ func (n *needs) missing(t *testing.T, need string) string {
 	defer n.mu.Unlock()
 	err, known := n.found[need]
 	if !known {
-		err = lookFor(t, need)
+		err = n.lookFor(t, need)
 		n.found[need] = err
 	}
 	if err != nil {
@@ -35,11 +39,11 @@ func (n *needs) missing(t *testing.T, need string) string {
 }
 
 // lookFor asks a sandbox, which is where it must be.
-func lookFor(t *testing.T, need string) error {
+func (n *needs) lookFor(t *testing.T, need string) error {
 	t.Helper()
 	language, library, _ := strings.Cut(need, ":")
 	if limit, ok := strings.CutSuffix(need, " limit"); ok {
-		return lookForLimit(t, map[string]string{"process": "processes"}[limit], limit)
+		return lookForLimit(t, n.start(t), map[string]string{"process": "processes"}[limit], limit)
 	}
 	code := map[string]string{"python": "import " + library, "r": "library(" + library + ")", "ruby": "puts 1"}[language]
 	switch {
@@ -48,7 +52,7 @@ func lookFor(t *testing.T, need string) error {
 	case code == "":
 		return fmt.Errorf("the test does not know how to look for it")
 	}
-	r, err := startServer(t).Call("execute_code", map[string]any{"language": language, "code": code, "timeout": 60}, 90*time.Second)
+	r, err := n.start(t).Call("execute_code", map[string]any{"language": language, "code": code, "timeout": 60}, 90*time.Second)
 	if err != nil {
 		return err
 	}
@@ -60,9 +64,9 @@ func lookFor(t *testing.T, need string) error {
 }
 
 // lookForLimit reads in a result which limits the backend does not enforce.
-func lookForLimit(t *testing.T, names ...string) error {
+func lookForLimit(t *testing.T, s *mcptest.Server, names ...string) error {
 	t.Helper()
-	r := execute(t, startServer(t), "python", "print(1)", time.Minute)
+	r := execute(t, s, "python", "print(1)", time.Minute)
 	unenforced, _ := r.Fields["unenforced_limits"].([]any)
 	for _, name := range names {
 		if slices.Contains(unenforced, any(name)) {
