@@ -11,7 +11,7 @@ import (
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/native"
 )
 
-func open(t *testing.T) backend.Backend {
+func open(t testing.TB) backend.Backend {
 	t.Helper()
 	return native.New(native.Options{
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
@@ -19,4 +19,4 @@ func open(t *testing.T) backend.Backend {
 	})
 }
 
-func TestConformance(t *testing.T) { backendtest.Suite{Open: open}.Run(t) }
+func TestConformance(t *testing.T) { backendtest.Suite{Open: func(t *testing.T) backend.Backend { return open(t) }}.Run(t) }
