@@ -49,7 +49,7 @@ func ownedDirectory(t testing.TB) string {
 	if err := os.Chmod(scratch, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(scratch, "user-")
+	dir, err := os.MkdirTemp(scratch, "user-") //nolint:usetesting // other users cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -221,7 +221,7 @@ func (c *check) startUntil(ctx context.Context, s backend.Sandbox, cmd backend.C
 	heard, fromProgram := io.Pipe()
 	cmd.Stdout = fromProgram
 	r := c.start(ctx, s, cmd)
-	soon, cancel := context.WithTimeout(c.ctx, 20*time.Second)
+	soon, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	defer context.AfterFunc(soon, func() { _ = heard.CloseWithError(soon.Err()) })()
 	line := make([]byte, len("started\n"))
