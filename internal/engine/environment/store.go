@@ -8,7 +8,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -206,17 +205,17 @@ func (s *Store) build(ctx context.Context, key string, r Recipe) error {
 	if err := s.removeRemains(key); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(s.dir, temporary+key+"-")
-	if err != nil {
-		return err
-	}
+	began := time.Now()
+	d := &draft{parent: s.dir, name: temporary + key + "-", future: r.FutureTime}
 	defer func() {
-		if err := os.RemoveAll(tmp); err != nil {
-			s.log.Warn("remove temporary environment", "dir", tmp, "error", err)
+		if err := d.remove(); err != nil {
+			s.log.Warn("remove temporary environment", "dir", d.dir, "error", err)
 		}
 	}()
-	began := time.Now()
-	made, err := fill(ctx, tmp, r)
+	if err := r.Build(ctx, d.unpack); err != nil {
+		return err
+	}
+	made, err := d.finish(r.Key)
 	if err != nil {
 		return err
 	}
@@ -224,30 +223,12 @@ func (s *Store) build(ctx context.Context, key string, r Recipe) error {
 	if err := os.RemoveAll(place); err != nil {
 		return fmt.Errorf("remove the damaged one: %w", err)
 	}
-	if err := os.Rename(tmp, place); err != nil {
+	if err := os.Rename(d.dir, place); err != nil {
 		return err
 	}
 	s.log.Info("environment built", "key", r.Key, "files", made.Files, "bytes", made.Bytes, "took", time.Since(began))
 	s.evict(key)
 	return nil
-}
-
-// fill builds into dir, which nobody else uses.
-func fill(ctx context.Context, dir string, r Recipe) (manifest, error) {
-	// MkdirTemp makes directories that only their owner may enter.
-	if err := os.Chmod(dir, 0o755); err != nil { // programs of another user read it
-		return manifest{}, err
-	}
-	u, err := newUnpacker(filepath.Join(dir, content), r.FutureTime)
-	if err != nil {
-		return manifest{}, err
-	}
-	err = errors.Join(r.Build(ctx, u.unpack), u.close())
-	if err != nil {
-		return manifest{}, err
-	}
-	m := manifest{Format: format, Key: r.Key, Files: u.files, Bytes: u.bytes}
-	return m, m.write(dir)
 }
 
 const (

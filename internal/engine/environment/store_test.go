@@ -144,6 +144,31 @@ func TestFailedBuild(t *testing.T) {
 	}
 }
 
+// TestNothingOnDiskWhileBuilding holds that a server which is killed during the long part of a build
+// leaves nothing but the lock.
+func TestNothingOnDiskWhileBuilding(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := environment.New(environment.Options{Dir: dir})
+	e, err := s.Get(t.Context(), environment.Recipe{
+		Key: []string{"empty"},
+		Build: func(context.Context, func(string, io.Reader) error) error {
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != 1 || filepath.Ext(entries[0].Name()) != ".lock" {
+				t.Errorf("on disk: %v, %v, want the lock", entries, err)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Release()
+	if entries, err := os.ReadDir(e.Dir); err != nil || len(entries) != 0 {
+		t.Errorf("the environment holds %v, %v, want nothing", entries, err)
+	}
+}
+
 func TestCancelledCallerDoesNotEndTheBuild(t *testing.T) {
 	t.Parallel()
 	s := environment.New(environment.Options{Dir: t.TempDir()})

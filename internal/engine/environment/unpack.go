@@ -47,10 +47,13 @@ func newUnpacker(dir string, future bool) (*unpacker, error) {
 		return nil, err
 	}
 	var err error
-	u.root, err = os.OpenRoot(dir)
-	return u, err
+	if u.root, err = os.OpenRoot(dir); err != nil {
+		return nil, err
+	}
+	return u, nil
 }
 
+// close may be called twice.
 func (u *unpacker) close() error { return u.root.Close() }
 
 // unpack unpacks an archive into the directory dir of the environment.
