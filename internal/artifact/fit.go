@@ -144,7 +144,7 @@ func encode(picture *image.RGBA, photo bool) (data []byte, mime string) {
 }
 
 // resize scales a picture down: by whole numbers first, where the mean of whole blocks keeps thin
-// lines, and then smoothly.
+// lines, and then by less than a half, where four neighbours are enough.
 func resize(picture image.Image, width, height int) *image.RGBA {
 	bounds := picture.Bounds()
 	block := max(1, min(bounds.Dx()/width, bounds.Dy()/height))
@@ -153,7 +153,7 @@ func resize(picture image.Image, width, height int) *image.RGBA {
 		return small
 	}
 	result := image.NewRGBA(image.Rect(0, 0, width, height))
-	draw.CatmullRom.Scale(result, result.Rect, small, small.Rect, draw.Src, nil)
+	draw.ApproxBiLinear.Scale(result, result.Rect, small, small.Rect, draw.Src, nil)
 	return result
 }
 

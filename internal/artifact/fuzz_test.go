@@ -22,7 +22,7 @@ func FuzzCollect(f *testing.F) {
 	for name, data := range map[string][]byte{
 		"a.png": pngOf(9, 9, 1), "b.jpg": jpegOf(9, 9), "c.gif": gifOf(9, 9, 2), "d.webp": webpOf, "e.bmp": bmpOf(9, 9),
 		"f.svg": []byte(svg), "g.pdf": []byte("%PDF-1.4\n%%EOF"), "h.html": []byte("<p>"), "i.csv": []byte("a,b"), "j.png": bomb(50_000, 50_000),
-		"../\x00k\xff.png": []byte("\x89PNG\r\n\x1a\n"),
+		"../\x1bk\xff.png": []byte("\x89PNG\r\n\x1a\n"),
 	} {
 		f.Add(name, data, whole)
 	}

@@ -22,6 +22,11 @@ const captureEnv = "SANDBOX_ARTIFACTS=" + captureDir
 // Hooks returns what captures the figures of a program: files to put below the sandbox's hook
 // directory, by their path relative to it, and NAME=value pairs for the program's environment.
 // Languages whose figures are files anyway have neither.
+//
+// What is shown or saved is on disk before the call that did it returns. A program that is killed loses
+// figures that it had neither shown nor saved, and of R what the expression at top level that was
+// running had drawn on its last page. With SANDBOX_DEBUG in the program's environment, the Python hooks
+// tell on standard error what went wrong in them.
 func Hooks(language string) (files map[string][]byte, env []string) {
 	switch language {
 	case "python":

@@ -27,7 +27,7 @@ var large sync.Mutex
 const largePixels = 4_000_000
 
 // A budget bounds the work of one Collect in pixels. Decoding takes about 8 ns for one, making a copy
-// about 50, measured on one core of a small server, so that both together stay near a second.
+// 20 to 50, measured on one core of a small server, so that both together stay near a second.
 type budget struct{ decoded, encoded int }
 
 const (

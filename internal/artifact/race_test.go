@@ -1,0 +1,5 @@
+//go:build race
+
+package artifact_test
+
+const raceEnabled = true
