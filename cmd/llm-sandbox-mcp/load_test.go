@@ -44,7 +44,8 @@ func TestLoad(t *testing.T) {
 	if !back {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	if after.threads > before.threads+8 {
+	// Go keeps threads for the most calls that ever blocked at once, so this only finds one per call.
+	if after.threads > before.threads+2*width {
 		t.Errorf("threads from %d to %d", before.threads, after.threads)
 	}
 	if after.memory > before.memory+16<<20 {
