@@ -2,9 +2,8 @@ package supervisor
 
 import (
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,17 +40,40 @@ func Run(fd int, o Options) int {
 }
 
 // harden keeps programs, which have the same user, away from this process: its memory and descriptors
-// are closed to them, and the signals they send it are taken and dropped. They are not ignored, because
-// programs would inherit that.
+// are closed to them, and the signals they send it are ignored.
 func harden() {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	dropped := make(chan os.Signal, 1)
-	for n := syscall.Signal(1); n < 65; n++ {
-		switch n {
-		case syscall.SIGKILL, syscall.SIGSTOP, syscall.SIGCHLD, syscall.SIGURG: // cannot be, is needed, is the runtime's
+	for signal := unix.Signal(1); signal <= lastSignal; signal++ {
+		switch signal {
+		case unix.SIGKILL, unix.SIGSTOP: // cannot be ignored
+		case unix.SIGCHLD, unix.SIGURG: // needed by the reaper and by the runtime
+		case 32, 33: // the C library's own, nptl(7); it takes them from itself only
 		default:
-			signal.Notify(dropped, n)
+			ignore(signal)
 		}
 	}
+}
+
+// lastSignal is the number of the last real-time signal.
+const lastSignal = 64
+
+// ignore does what signal.Ignore does, without telling package os/signal: that would take 20 µs for
+// each signal, and programs would inherit it. The runtime, which believes to handle the signal, gives
+// programs its default. What the runtime does not handle is left: the kernel keeps it from the first
+// process of a pid namespace, pid_namespaces(7).
+func ignore(signal unix.Signal) {
+	const standard, ignored = 0, 1 // SIG_DFL, SIG_IGN
+	var old struct{ handler, flags, restorer, mask uint64 }
+	if !sigaction(signal, nil, unsafe.Pointer(&old)) || old.handler == standard {
+		return
+	}
+	old.handler = ignored
+	sigaction(signal, unsafe.Pointer(&old), nil)
+}
+
+func sigaction(signal unix.Signal, action, old unsafe.Pointer) bool {
+	const maskSize = 8
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal), uintptr(action), uintptr(old), maskSize, 0, 0)
+	return errno == 0
 }
