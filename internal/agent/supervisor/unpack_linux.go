@@ -73,27 +73,44 @@ func entryName(name string) (string, error) {
 }
 
 func unpackFile(root *os.Root, name string, mode fs.FileMode, header *tar.Header, data io.Reader) error {
-	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return err
-	}
-	// A link, a device or a FIFO that stands in the way is replaced, not written through.
-	if info, err := root.Lstat(name); err == nil && !info.IsDir() {
-		if err := root.Remove(name); err != nil {
-			return err
-		}
-	}
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode|0o200)
+	file, err := create(root, name, mode|0o200)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, data)
-	if err = errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
+	if info, statErr := file.Stat(); statErr == nil && info.Mode().Perm() != mode {
+		err = errors.Join(err, file.Chmod(mode)) // the umask took something away
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	if header.ModTime.IsZero() {
-		return nil
+	if header.ModTime.Unix() == 0 {
+		return nil // the archive does not say
 	}
 	return root.Chtimes(name, header.ModTime, header.ModTime)
+}
+
+// create makes a new file, and the directories that lead to it. A file, link, device or FIFO that stands
+// in the way is replaced, not written through.
+func create(root *os.Root, name string, mode fs.FileMode) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	file, err := root.OpenFile(name, flags, mode)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = root.MkdirAll(path.Dir(name), 0o755)
+	case errors.Is(err, fs.ErrExist):
+		info, statErr := root.Lstat(name)
+		if statErr != nil || info.IsDir() {
+			return nil, err
+		}
+		err = root.Remove(name)
+	default:
+		return file, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.OpenFile(name, flags, mode)
 }
 
 // unpackLink makes a link that does not point out of the directory.

@@ -19,4 +19,9 @@ func open(t testing.TB) backend.Backend {
 	})
 }
 
-func TestConformance(t *testing.T) { backendtest.Suite{Open: func(t *testing.T) backend.Backend { return open(t) }}.Run(t) }
+func TestConformance(t *testing.T) {
+	backendtest.Suite{Open: func(t *testing.T) backend.Backend {
+		t.Helper()
+		return open(t)
+	}}.Run(t)
+}
