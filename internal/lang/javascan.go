@@ -43,11 +43,6 @@ func scanJava(src string) javaSource {
 	for p.next() {
 		p.step()
 	}
-	for _, f := range p.frames {
-		if f.typ >= 0 {
-			p.out.types[f.typ].end = len(src)
-		}
-	}
 	return p.out
 }
 
@@ -176,7 +171,8 @@ func (p *javaParser) reset() {
 // by a name, in the body of a type or outside of all braces.
 func (p *javaParser) word() {
 	if outer, ok := p.enclosing(); ok && !p.hasPending && isJavaName(p.tok) && p.typeKeyword() {
-		t := javaType{name: p.tok, start: p.declStart, public: p.modifiers.public}
+		// Until its closing brace is seen, a type goes on to the end.
+		t := javaType{name: p.tok, start: p.declStart, end: len(p.lexer.src), public: p.modifiers.public}
 		if outer >= 0 {
 			t.name = p.out.types[outer].name + "$" + p.tok
 			t.depth = p.out.types[outer].depth + 1
