@@ -43,7 +43,7 @@ func TestDefaults(t *testing.T) {
 		config.Limits{Memory: 2 << 30, Processes: 512, Disk: 1 << 30, FileSize: 1 << 30, OpenFiles: 4096},
 		config.Output{Head: 192 << 10, Tail: 64 << 10, Kill: 128 << 20},
 		config.Artifacts{Inline: 700 << 10, Side: 2000, File: 20 << 20, Total: 64 << 20, Count: 50},
-		[]time.Duration{30 * time.Second, 10 * time.Minute, time.Minute, 5 * time.Second},
+		[]time.Duration{30 * time.Second, 10 * time.Minute, time.Minute, 4 * time.Second},
 		16,
 		32 << 20,
 	}

@@ -168,7 +168,7 @@ func callVariables() []row {
 		{Variable: Variable{Name: "SANDBOX_MAX_MESSAGE", Default: "32m", Group: GroupCalls,
 			Meaning: "The longest message accepted from the client."},
 			into: func(c *Config) decoder { return size{into: &c.MaxMessage, min: 64 * kib, max: gib} }},
-		{Variable: Variable{Name: "SANDBOX_EOF_GRACE", Default: "5s", Group: GroupCalls,
+		{Variable: Variable{Name: "SANDBOX_EOF_GRACE", Default: "4s", Group: GroupCalls,
 			Meaning: "How long calls may go on after the client closed its end, before they are killed."},
 			into: func(c *Config) decoder { return duration{into: &c.EOFGrace, zero: true} }},
 	}

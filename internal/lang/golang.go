@@ -9,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // goCache is the build cache's directory in the prefix.
@@ -150,7 +151,7 @@ func splitGo(code string) ([]File, error) {
 		if name == "main.go" && start == 0 && end < len(code) && strings.TrimSpace(text) == "" {
 			return nil
 		}
-		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, `\:`) {
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, `\:`) || strings.ContainsFunc(name, unicode.IsControl) {
 			return fmt.Errorf("file %s: not a relative path with slashes", quote(name))
 		}
 		if has(files, name) {

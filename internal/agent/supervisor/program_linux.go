@@ -77,9 +77,18 @@ func (s *supervisor) fork(path, dir string, m *agent.Start, p *pipes) (pid int, 
 		})
 		if err == nil {
 			s.programs.add(pid)
+			s.bound(pid)
 		}
 	})
 	return pid, ended, err
+}
+
+// bound sets the limit that this process could not live with itself: the Go runtime takes 64 MiB of
+// address space at once.
+func (s *supervisor) bound(pid int) {
+	if s.options.Data > 0 {
+		_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: s.options.Data, Max: s.options.Data}, nil) // it may have ended
+	}
 }
 
 // locate finds the program in the PATH that it is to have itself, and its directory.

@@ -11,4 +11,8 @@ type Options struct {
 	// Disk are directories whose file systems are looked at when a program has failed: a full one
 	// explains the failure.
 	Disk []string
+	// Data bounds the private writable memory of each process, in bytes; 0 means no limit. It is for
+	// hosts on which nothing bounds the memory of a sandbox as a whole, and holds from the moment after
+	// the start of a program.
+	Data uint64
 }

@@ -23,6 +23,9 @@ func (b *Backend) Create(ctx context.Context, spec backend.Spec) (backend.Sandbo
 	if err := check(spec); err != nil {
 		return nil, err
 	}
+	if spec.Limits.Processes > 0 {
+		spec.Limits.Processes += agentThreads
+	}
 	host, err := b.host()
 	if err != nil {
 		return nil, err
@@ -50,6 +53,10 @@ func (b *Backend) Create(ctx context.Context, spec backend.Spec) (backend.Sandbo
 	}
 	return s, nil
 }
+
+// agentThreads is about how many threads the agent has, which count towards the limit that is meant
+// for programs.
+const agentThreads = 7
 
 // closeTimeout bounds the removal of a sandbox that did not come up.
 const closeTimeout = 5 * time.Second
@@ -91,6 +98,9 @@ func (b *Backend) setup(host *host, spec backend.Spec) *stage.Setup {
 		Bounds:   bounds(spec.Limits.Disk),
 		Limits:   rlimits(spec.Limits, b.Capabilities()),
 	}
+	if !b.Capabilities().Memory {
+		setup.Data = int(spec.Limits.Memory)
+	}
 	for _, bind := range root.Binds {
 		setup.Binds = append(setup.Binds, bind.Source, bind.Target)
 	}
@@ -128,9 +138,6 @@ func rlimits(l backend.Limits, c backend.Capabilities) []int64 {
 	}
 	if l.FileSize > 0 {
 		add(unix.RLIMIT_FSIZE, l.FileSize)
-	}
-	if l.Memory > 0 && !c.Memory {
-		add(unix.RLIMIT_DATA, l.Memory)
 	}
 	if l.Processes > 0 && !c.Processes {
 		add(unix.RLIMIT_NPROC, l.Processes) // counted per user namespace since Linux 5.14

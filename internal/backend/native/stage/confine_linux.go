@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -58,7 +59,7 @@ func dropAll(s *Setup) error {
 		}
 	}
 	if cgo {
-		return execSelf(s.self, s.WorkDir)
+		return execSelf(s)
 	}
 	return nil
 }
@@ -109,14 +110,14 @@ func loopback() error {
 }
 
 // execSelf starts the binary again, as an agent that only serves. It returns only an error.
-func execSelf(exe int, workDir string) error {
-	argv, err := syscall.SlicePtrFromStrings([]string{Name, served, workDir})
+func execSelf(s *Setup) error {
+	argv, err := syscall.SlicePtrFromStrings([]string{Name, served, s.WorkDir, strconv.Itoa(s.Data)})
 	if err != nil {
 		return err
 	}
 	envv := []*byte{nil}
 	empty := []byte{0}
-	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, uintptr(exe), uintptr(unsafe.Pointer(&empty[0])),
+	_, _, errno := unix.RawSyscall6(unix.SYS_EXECVEAT, uintptr(s.self), uintptr(unsafe.Pointer(&empty[0])),
 		uintptr(unsafe.Pointer(&argv[0])), uintptr(unsafe.Pointer(&envv[0])), unix.AT_EMPTY_PATH, 0)
 	return stepError("start", "the agent", errno)
 }

@@ -33,6 +33,8 @@ type Setup struct {
 	Filter []byte
 	// WorkDir is where programs start.
 	WorkDir string
+	// Data bounds the private writable memory of each program's processes, in bytes; 0 for no limit.
+	Data int
 
 	// self is the binary, opened before its file system is out of reach.
 	self int
@@ -43,7 +45,7 @@ func (s *Setup) fields() (lists []*[]string, words []*string, flags []*bool, num
 	return []*[]string{&s.Binds, &s.Links, &s.Files, &s.Writable, &s.Devices},
 		[]*string{&s.Overlay, &s.Bounds, &s.WorkDir},
 		[]*bool{&s.Switch},
-		[]*int{&s.UID, &s.GID}
+		[]*int{&s.UID, &s.GID, &s.Data}
 }
 
 // Marshal encodes s. JSON would do, but its package costs the stage a tenth of its start.

@@ -24,6 +24,7 @@ func full() *stage.Setup {
 		Switch:   true,
 		Filter:   []byte{0, 1, 2, 255},
 		WorkDir:  "/sandbox",
+		Data:     1 << 30,
 	}
 }
 

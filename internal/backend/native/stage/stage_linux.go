@@ -13,6 +13,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -35,8 +36,9 @@ const (
 
 func init() { //nolint:gochecknoinits // must run before the other packages of the server: see the package comment
 	switch {
-	case len(os.Args) == 3 && os.Args[0] == Name && os.Args[1] == served:
-		os.Exit(serve(os.Args[2]))
+	case len(os.Args) == 4 && os.Args[0] == Name && os.Args[1] == served:
+		data, _ := strconv.ParseUint(os.Args[3], 10, 64) // written by execSelf
+		os.Exit(serve(os.Args[2], data))
 	case len(os.Args) == 2 && os.Args[0] == JanitorName:
 		closeFrom(3)
 		os.Exit(sweep(os.Args[1]))
@@ -63,7 +65,7 @@ func run() int {
 		report(err)
 		return 1
 	}
-	return serve(setup.WorkDir)
+	return serve(setup.WorkDir, uint64(setup.Data)) //nolint:gosec // not negative
 }
 
 // closeFrom closes what the server was given by whoever started it, and passed on without knowing.
@@ -72,9 +74,9 @@ func closeFrom(fd uint) {
 }
 
 // serve tells the server that all is built, and is the agent.
-func serve(workDir string) int {
+func serve(workDir string, data uint64) int {
 	report(nil)
-	return supervisor.Run(ControlFD, supervisor.Options{WorkDir: workDir, Disk: []string{"/tmp"}})
+	return supervisor.Run(ControlFD, supervisor.Options{WorkDir: workDir, Disk: []string{"/tmp"}, Data: data})
 }
 
 // receive reads the setup: its length in four bytes, then itself. The server sends it when the process
