@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -189,7 +190,7 @@ func cut(s string, n int) string {
 		runes++
 	}
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == '\u007f' {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r

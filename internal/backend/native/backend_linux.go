@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/jail"
@@ -30,11 +32,22 @@ type Backend struct {
 	mu     sync.Mutex
 	closed bool
 	open   map[*Sandbox]struct{}
+	roots  map[string]rootAt // by Spec.Runtime
 }
+
+// A rootAt is a root as the host was at a time.
+type rootAt struct {
+	root jail.Root
+	time time.Time
+}
+
+// rootAge is how long a root is believed: looking at the host takes half a millisecond of every call,
+// and what was installed since the last look should be there all the same.
+const rootAge = 2 * time.Second
 
 // New returns a backend.
 func New(o Options) *Backend {
-	b := &Backend{log: o.Logger, finder: o.Finder, open: map[*Sandbox]struct{}{}}
+	b := &Backend{log: o.Logger, finder: o.Finder, open: map[*Sandbox]struct{}{}, roots: map[string]rootAt{}}
 	b.host = sync.OnceValues(b.prepare)
 	return b
 }
@@ -192,14 +205,26 @@ func workable(dir string) bool {
 
 // root describes the root directory for a spec.
 func (b *Backend) root(spec backend.Spec) jail.Root {
+	root := b.hostRoot(spec.Runtime)
+	if spec.Prefix != "" {
+		root.Binds = append(slices.Clip(root.Binds), jail.Bind{Source: spec.Prefix, Target: backend.PrefixDir})
+	}
+	return root
+}
+
+// hostRoot describes the root directory with a runtime.
+func (b *Backend) hostRoot(runtime string) jail.Root {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at, ok := b.roots[runtime]; ok && time.Since(at.time) < rootAge {
+		return at.root
+	}
 	var extra []string
-	if spec.Runtime != "" {
-		extra = b.finder.Mounts(spec.Runtime)
+	if runtime != "" {
+		extra = b.finder.Mounts(runtime)
 	}
 	root := jail.HostRoot(extra)
-	if spec.Prefix != "" {
-		root.Binds = append(root.Binds, jail.Bind{Source: spec.Prefix, Target: backend.PrefixDir})
-	}
+	b.roots[runtime] = rootAt{root, time.Now()}
 	return root
 }
 
