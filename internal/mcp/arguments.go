@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"time"
+	"unicode"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 )
