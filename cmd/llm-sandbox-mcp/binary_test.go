@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,6 +28,8 @@ func inScratch(run func() int) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
+	// Under nohup, servers would inherit that a hangup is ignored; what is notified of is not inherited.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	return run()
 }
 

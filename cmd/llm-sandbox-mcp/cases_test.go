@@ -21,8 +21,9 @@ func TestCases(t *testing.T) {
 	runCases(t, readCases(t, "native"), startServer)
 }
 
-// runCases gives each case a server of its own.
-func runCases(t *testing.T, cases []failureCase, start starter) {
+// runCases gives each case a server of its own. What is optional may be missing, also where it is
+// required of other tests.
+func runCases(t *testing.T, cases []failureCase, start starter, optional ...string) {
 	t.Helper()
 	needs := &needs{start: start, found: map[string]error{}}
 	places := make(chan struct{}, 4)
@@ -55,6 +56,9 @@ func runCases(t *testing.T, cases []failureCase, start starter) {
 					mu.Lock()
 					skips[need+": "+why]++
 					mu.Unlock()
+					if slices.Contains(optional, need) {
+						t.Skipf("needs %s: %s", need, why)
+					}
 					missing(t, need, "needs %s: %s", need, why)
 				}
 				c.run(t, start)

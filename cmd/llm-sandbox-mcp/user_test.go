@@ -40,7 +40,7 @@ func TestCasesAsOrdinaryUser(t *testing.T) {
 		s := mcptest.Start(t, o)
 		s.Initialize(t)
 		return s
-	})
+	}, "memory limit", "process limit") // root's tests require them; this user has no control groups
 }
 
 // ownedDirectory makes a directory that belongs to the ordinary user and that it can reach.

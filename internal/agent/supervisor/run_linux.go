@@ -65,10 +65,17 @@ const lastSignal = 64
 func ignore(signal unix.Signal) {
 	const standard, ignored = 0, 1 // SIG_DFL, SIG_IGN
 	var old struct{ handler, flags, restorer, mask uint64 }
-	if !sigaction(signal, nil, unsafe.Pointer(&old)) || old.handler == standard {
+	if !sigaction(signal, nil, unsafe.Pointer(&old)) {
 		return
 	}
-	old.handler = ignored
+	switch {
+	case old.handler == ignored && os.Getpid() == 1:
+		old.handler = standard // whoever started the server had it ignored; programs must not inherit that
+	case old.handler == ignored, old.handler == standard:
+		return
+	default:
+		old.handler = ignored
+	}
 	sigaction(signal, unsafe.Pointer(&old), nil)
 }
 
