@@ -198,9 +198,10 @@ def count():
         except OSError: pass
     return n
 for _ in range(100):
-    if count() == 0: break
+    n = count()
+    if n == 0: break
     time.sleep(0.02)
-print(count())
+print(n)
 `)
 	c.expect(r, 0, "0\n")
 }
