@@ -3,7 +3,6 @@
 package main
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -27,21 +26,10 @@ func run(args []string) int {
 	options := supervisor.Options{WorkDir: *dir, Disk: []string{"/tmp"}}
 	switch {
 	case *version:
-		fmt.Fprintln(os.Stderr, agent.Version)
+		fmt.Fprintln(os.Stdout, agent.Version)
 		return 0
 	case *fd >= 0:
 		return supervisor.Run(*fd, options)
 	}
-	if err := supervisor.Serve(standard{}, options); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
+	return supervisor.RunStdio(options)
 }
-
-// standard is standard input and output as one stream.
-type standard struct{}
-
-func (standard) Read(p []byte) (int, error)  { return os.Stdin.Read(p) }
-func (standard) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
-func (standard) Close() error                { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }

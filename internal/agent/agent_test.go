@@ -2,9 +2,12 @@ package agent_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +145,72 @@ func FuzzFrames(f *testing.F) {
 			_ = agent.DecodeFailure(payload)
 		}
 		_, _ = io.Copy(io.Discard, agent.NewBody(agent.NewReader(bytes.NewReader(b))))
+	})
+}
+
+// muxFrame is a frame of yamux (its spec.md, "Framing") without a body.
+func muxFrame(kind byte, flags uint16, stream, length uint32) []byte {
+	b := binary.BigEndian.AppendUint16([]byte{0, kind}, flags)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, stream), length)
+}
+
+// A ping ends the connection, wherever the reads cut it: yamux would answer each on a goroutine.
+func TestPingEndsTheConnection(t *testing.T) {
+	const data, ping, syn = 0, 2, 1
+	// A body that looks like a ping is none.
+	fine := append(muxFrame(data, syn, 1, 12), muxFrame(ping, syn, 0, 7)...)
+	for name, test := range map[string]struct {
+		sent []byte
+		ends bool
+	}{
+		"ping":         {muxFrame(ping, syn, 0, 7), true},
+		"ping in data": {fine, false},
+		"ping after":   {append(bytes.Clone(fine), muxFrame(ping, syn, 0, 7)...), true},
+	} {
+		for piece := 1; piece <= len(test.sent); piece++ {
+			ours, theirs := net.Pipe()
+			session, err := agent.Server(ours)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go io.Copy(io.Discard, theirs) //nolint:errcheck // until it is closed
+			for p := range slices.Chunk(test.sent, piece) {
+				_, _ = theirs.Write(p)
+			}
+			if test.ends {
+				<-session.CloseChan()
+			} else if session.IsClosed() {
+				t.Errorf("%s in pieces of %d: the connection ended", name, piece)
+			}
+			_ = session.Close()
+			_ = theirs.Close()
+		}
+	}
+}
+
+// Nothing that comes over a connection makes an end of it panic or hang.
+func FuzzConnection(f *testing.F) {
+	f.Add(muxFrame(0, 1, 1, 3))
+	f.Add(append(muxFrame(1, 1, 1, 0), muxFrame(3, 0, 0, 0)...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ours, theirs := net.Pipe()
+		session, err := agent.Server(ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, theirs) //nolint:errcheck // until it is closed
+		go func() {
+			for {
+				stream, err := session.AcceptStream()
+				if err != nil {
+					return
+				}
+				go io.Copy(io.Discard, stream) //nolint:errcheck // until its end
+			}
+		}()
+		_, _ = theirs.Write(b)
+		_ = theirs.Close()
+		<-session.CloseChan()
+		_ = session.Close()
 	})
 }

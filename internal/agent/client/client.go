@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,18 +39,32 @@ func New(ctx context.Context, conn io.ReadWriteCloser) (*Client, error) {
 	return &Client{session}, nil
 }
 
-func greet(conn io.ReadWriter) error {
-	if _, err := conn.Write(agent.Greeting()); err != nil {
-		return fmt.Errorf("agent: greet: %w", err)
-	}
+func greet(conn io.ReadWriteCloser) error {
+	_, err := conn.Write(agent.Greeting())
 	greeting := make([]byte, agent.GreetingSize)
-	if _, err := io.ReadFull(conn, greeting); err != nil {
-		return fmt.Errorf("agent: wait for greeting: %w", err)
+	if err == nil {
+		var n int
+		if n, err = io.ReadFull(conn, greeting); n > 0 {
+			err = agent.CheckGreeting(greeting[:n])
+		}
+		if errors.Is(err, agent.ErrGarbage) {
+			err = fmt.Errorf("%w: %q", agent.ErrGarbage, remark(conn, greeting[:n]))
+		}
 	}
-	if err := agent.CheckGreeting(greeting); err != nil {
-		return fmt.Errorf("agent: %w", err)
+	if err != nil {
+		return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("agent: wait for greeting: %w", err))
 	}
 	return nil
+}
+
+// remark returns the message of something that was started in the place of a supervisor, such as a
+// shell that has not found it. It closes conn if there is no end to it.
+func remark(conn io.ReadCloser, beginning []byte) string {
+	const long, patience = 1 << 10, 100 * time.Millisecond
+	timer := time.AfterFunc(patience, func() { _ = conn.Close() })
+	defer timer.Stop()
+	rest, _ := io.ReadAll(io.LimitReader(conn, long)) // what comes, comes
+	return strings.TrimSpace(string(beginning) + string(rest))
 }
 
 // Close ends the connection; the supervisor then kills all it has started.

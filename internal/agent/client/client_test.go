@@ -54,21 +54,27 @@ func play(t *testing.T, serve func(*agent.Reader, *agent.Writer)) *client.Client
 }
 
 func TestGreeting(t *testing.T) {
-	for name, answer := range map[string]string{
-		"another version": "sandbox-agent\n\x00\x63",
-		"garbage":         "bash: sandbox-agent: command not found\n",
-		"nothing":         "",
+	for name, test := range map[string]struct{ answer, want string }{
+		"another version": {"sandbox-agent\n\x00\x63", "version 99"},
+		"a shell":         {"bash: line 1: sandbox-agent: command not found\n", `"bash: line 1: sandbox-agent: command not found"`},
+		"a short remark":  {"no\n", `"no"`},
+		"nothing":         {"", "EOF"},
+		"no end":          {strings.Repeat("x", 1<<20), "xxx"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := net.Pipe()
 			go func() {
 				_, _ = io.CopyN(io.Discard, theirs, int64(agent.GreetingSize))
-				_, _ = io.WriteString(theirs, answer)
-				_ = theirs.Close()
+				_, _ = io.WriteString(theirs, test.answer)
+				if len(test.answer) < 1<<20 {
+					_ = theirs.Close()
+				}
 			}()
-			if _, err := client.New(t.Context(), ours); err == nil {
-				t.Error("a client was made")
+			_, err := client.New(t.Context(), ours)
+			if !errors.Is(err, backend.ErrUnavailable) || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 8<<10 {
+				t.Errorf("got %v, want one with %q", err, test.want)
 			}
+			_ = theirs.Close()
 		})
 	}
 }
@@ -158,4 +164,51 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	if _, err := io.ReadAll(r); !errors.Is(err, backend.ErrRefused) {
 		t.Errorf("copy out: got %v, want a refusal", err)
 	}
+}
+
+// Whatever a supervisor says, the client neither panics nor waits for ever.
+func FuzzLies(f *testing.F) {
+	var honest bytes.Buffer
+	w := agent.NewWriter(&honest)
+	_ = w.Write(agent.TypeStarted, nil)
+	_ = w.Write(agent.TypeNext, nil)
+	_ = w.Write(agent.TypeStdout, []byte("x"))
+	_ = w.Write(agent.TypeExit, agent.Encode(&agent.Exit{}))
+	f.Add(honest.Bytes())
+	f.Fuzz(func(t *testing.T, lie []byte) {
+		ours, theirs := net.Pipe()
+		go func() {
+			greeting := make([]byte, agent.GreetingSize)
+			_, _ = io.ReadFull(theirs, greeting)
+			_, _ = theirs.Write(agent.Greeting())
+			session, err := agent.Server(theirs)
+			if err != nil {
+				return
+			}
+			for range 3 {
+				stream, err := session.AcceptStream()
+				if err != nil {
+					return
+				}
+				_, _ = stream.Write(lie)
+				_ = stream.Close()
+			}
+			<-session.CloseChan()
+		}()
+		c, err := client.New(t.Context(), ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer theirs.Close()
+		defer c.Close()
+		cmd := backend.Command{Args: []string{"x"}, Stdin: strings.NewReader("in"), Stdout: io.Discard, Stderr: io.Discard}
+		if p, err := c.Start(t.Context(), cmd); err == nil {
+			_, _ = p.Wait()
+		}
+		_ = c.CopyIn(t.Context(), "/x", strings.NewReader("archive"))
+		if r, err := c.CopyOut(t.Context(), backend.Selection{Dir: "/x"}); err == nil {
+			_, _ = io.Copy(io.Discard, r)
+			_ = r.Close()
+		}
+	})
 }

@@ -1,9 +1,12 @@
+//go:build linux
+
 package supervisor
 
 import (
 	"io"
 	"slices"
 
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 )
 
@@ -15,4 +18,28 @@ func Keep(w io.Writer, limit backend.OutputLimit, stream []byte, piece int) back
 		o.write(buf[:copy(buf, p)]) // as a reader does, which fills the same buffer again and again
 	}
 	return o.finish()
+}
+
+// Unpack unpacks an archive below dir.
+func Unpack(dir string, archive io.Reader) error { return unpack(dir, archive) }
+
+// Listen reads what a server sends to a running program, and returns the input that was for it and
+// whether it was cancelled.
+func Listen(frames io.Reader) (input []byte, cancelled bool) {
+	o := newOrders()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for b := range o.input {
+			input = append(input, b...)
+		}
+	}()
+	o.listen(agent.NewReader(frames))
+	<-done
+	select {
+	case <-o.cancelled:
+		cancelled = true
+	default:
+	}
+	return input, cancelled
 }

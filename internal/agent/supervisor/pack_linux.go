@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"archive/tar"
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 )
 
@@ -23,18 +25,22 @@ import (
 const maxDepth = 128
 
 // pack writes what sel selects as an archive. Programs may change the files meanwhile, so nothing is
-// believed that was not read from an open descriptor, and no link is followed.
-func pack(sel backend.Selection, w io.Writer) error {
+// believed that was not read from an open descriptor, and no link is followed. It ends early when
+// closed is.
+func pack(sel backend.Selection, w io.Writer, closed <-chan struct{}) error {
 	if !path.IsAbs(sel.Dir) {
 		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("copy out: directory %s: not an absolute path", sel.Dir))
 	}
-	p := &packer{sel: sel, archive: tar.NewWriter(w)}
+	buffered := bufio.NewWriterSize(w, agent.MaxData)
+	p := &packer{sel: sel, archive: tar.NewWriter(buffered), closed: closed}
 	fd, err := openDir(unix.AT_FDCWD, sel.Dir)
 	if err == nil {
 		err = p.directory(fd, "", 0)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EACCES):
+		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("copy out: directory %s: %w", sel.Dir, err))
 	case err != nil:
 		return fmt.Errorf("copy out: %s: %w", sel.Dir, err)
 	}
@@ -46,14 +52,18 @@ func pack(sel backend.Selection, w io.Writer) error {
 			return fmt.Errorf("copy out: %s: %w", sel.Dir, err)
 		}
 	}
-	return p.archive.Close()
+	return errors.Join(p.archive.Close(), buffered.Flush())
 }
+
+// errClosed: nobody reads the archive any more.
+var errClosed = errors.New("the reader was closed")
 
 type packer struct {
 	sel     backend.Selection
 	archive *tar.Writer
 	files   int // taken
 	more    int // left out because of MaxFiles
+	closed  <-chan struct{}
 }
 
 // openDir opens a directory, but not through a link.
@@ -69,6 +79,11 @@ func (p *packer) directory(fd int, prefix string, depth int) error {
 	names, _ := dir.Readdirnames(-1)
 	slices.Sort(names)
 	for _, name := range names {
+		select {
+		case <-p.closed:
+			return errClosed
+		default:
+		}
 		if p.sel.SkipHidden && strings.HasPrefix(name, ".") {
 			continue
 		}
@@ -101,7 +116,7 @@ func (p *packer) entry(parent int, name, full string, st *unix.Stat_t, depth int
 		}
 		return p.directory(fd, full+"/", depth+1)
 	case unix.S_IFREG:
-		if !everything && !slices.ContainsFunc(p.sel.Extensions, func(e string) bool { return strings.EqualFold(path.Ext(name), e) }) {
+		if !everything && !p.hasExtension(name) {
 			return nil
 		}
 		return p.file(parent, name, full)
@@ -122,6 +137,11 @@ func (p *packer) entry(parent int, name, full string, st *unix.Stat_t, depth int
 	}
 }
 
+func (p *packer) hasExtension(name string) bool {
+	lower := strings.ToLower(name)
+	return slices.ContainsFunc(p.sel.Extensions, func(e string) bool { return strings.HasSuffix(lower, e) })
+}
+
 // file packs a regular file.
 func (p *packer) file(parent int, name, full string) error {
 	if p.sel.MaxFiles > 0 && p.files >= p.sel.MaxFiles {
@@ -129,7 +149,7 @@ func (p *packer) file(parent int, name, full string) error {
 		return nil
 	}
 	// Between the look and this, it may have become a FIFO, on which opening would wait.
-	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil // unreadable, or gone
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // pipes are the three streams of a program. They are plain pipes, never a terminal.
@@ -43,10 +45,52 @@ func (p *pipes) closeTheirs() {
 	}
 }
 
-// expire ends reading from pipes that somebody else still holds open, after what is in them already.
+// read calls take with what the program writes to standard output (0) or error (1), until its end, or
+// after expire until that which was written by then.
+func (p *pipes) read(stream int, take func([]byte)) {
+	f := p.ours[stream]
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := f.Read(buf)
+		take(buf[:n])
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			readRest(f, buf, take)
+			return
+		case err != nil:
+			return
+		}
+	}
+}
+
+// readRest reads what is in the pipe.
+func readRest(f *os.File, buf []byte, take func([]byte)) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	rest := 0
+	if err := raw.Control(func(fd uintptr) {
+		rest, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) // FIONREAD by its other name
+	}); err != nil {
+		return
+	}
+	_ = f.SetReadDeadline(time.Time{})
+	for rest > 0 {
+		n, err := f.Read(buf[:min(rest, len(buf))])
+		take(buf[:n])
+		rest -= n
+		if err != nil {
+			return
+		}
+	}
+}
+
+// expire ends reading, after what is in the pipes. The tree that wrote there is gone, but somebody else
+// may hold the other ends: a program beside it may have been given them.
 func (p *pipes) expire() {
 	for _, f := range p.ours {
-		_ = f.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		_ = f.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 

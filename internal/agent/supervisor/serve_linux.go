@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/hashicorp/yamux"
 
@@ -11,31 +12,34 @@ import (
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 )
 
+// maxOperations bounds what a server can have going on at the same time; further streams wait.
+const maxOperations = 128
+
 // Serve answers the server at the other end of conn until the connection ends, then kills everything
-// it has started. The error is about the greeting; that a connection ends is none.
+// it has started. It reaps all children of this process, whoever started them. The error is about the
+// greeting; that a connection ends is none.
 func Serve(conn io.ReadWriteCloser, o Options) error {
 	return serve(conn, o, func(start func()) { start() })
 }
 
 // serve is Serve with the function that starts programs: it calls its argument on the right thread.
 func serve(conn io.ReadWriteCloser, o Options, spawn func(func())) error {
+	defer conn.Close() //nolint:errcheck // the session closes it too
 	if err := greet(conn); err != nil {
 		return err
 	}
+	processes, err := newProcesses()
+	if err != nil {
+		return err
+	}
+	defer processes.stop()
 	session, err := agent.Server(conn)
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
-	s := &supervisor{options: o, spawn: spawn, children: newReaper()}
-	defer s.children.stop()
-	defer s.killAll()
-	for {
-		stream, err := session.AcceptStream()
-		if err != nil {
-			return nil // the server is gone, which is how every sandbox ends
-		}
-		go s.handle(stream)
-	}
+	s := &supervisor{options: o, spawn: spawn, processes: processes}
+	s.accept(session)
+	return nil
 }
 
 func greet(conn io.ReadWriter) error {
@@ -53,33 +57,64 @@ func greet(conn io.ReadWriter) error {
 }
 
 type supervisor struct {
-	options  Options
-	spawn    func(func())
-	children *reaper
-	programs programs
+	options   Options
+	spawn     func(func())
+	processes *processes
+	threads   sync.Once
+}
+
+// accept serves streams until the session ends, which is how every sandbox ends. It returns when
+// nothing runs any more.
+func (s *supervisor) accept(session *yamux.Session) {
+	var operations sync.WaitGroup
+	defer operations.Wait()
+	defer s.processes.endAll()
+	defer session.Close() //nolint:errcheck // it has ended
+	slots := make(chan struct{}, maxOperations)
+	for {
+		select {
+		case slots <- struct{}{}:
+		case <-session.CloseChan():
+			return
+		}
+		stream, err := session.AcceptStream()
+		if err != nil {
+			return
+		}
+		operations.Go(func() {
+			s.handle(stream)
+			<-slots
+		})
+	}
 }
 
 // handle carries out the one operation of a stream.
 func (s *supervisor) handle(stream *yamux.Stream) {
-	defer stream.Close() //nolint:errcheck // the server sees the end in any case
 	r, w := agent.NewReader(stream), agent.NewWriter(stream)
 	request, payload, err := r.Next()
 	if err != nil {
+		_ = stream.Close()
 		return
 	}
-	if err := s.operate(request, payload, r, w); err != nil {
-		_ = w.Write(agent.TypeError, agent.EncodeFailure(err))
+	var rest sync.WaitGroup
+	hangUp := func() { _ = stream.Close() }
+	if err := s.operate(request, payload, &rest, r, w, hangUp); err != nil {
+		_ = w.Write(agent.TypeError, agent.EncodeFailure(err)) // the server may be gone
 	}
+	hangUp()
+	rest.Wait()
 }
 
-func (s *supervisor) operate(request agent.Type, payload []byte, r *agent.Reader, w *agent.Writer) error {
+// operate answers a request. Where the server can end the operation early, what it sends is read in a
+// goroutine of rest, and hangUp then frees whoever waits for room in the stream.
+func (s *supervisor) operate(request agent.Type, payload []byte, rest *sync.WaitGroup, r *agent.Reader, w *agent.Writer, hangUp func()) error {
 	switch request {
 	case agent.TypeStart:
 		var m agent.Start
 		if err := agent.Decode(payload, &m); err != nil {
 			return err
 		}
-		return s.run(&m, r, w)
+		return s.run(&m, rest, r, w, hangUp)
 	case agent.TypeCopyIn:
 		var m agent.CopyIn
 		if err := agent.Decode(payload, &m); err != nil {
@@ -94,7 +129,13 @@ func (s *supervisor) operate(request agent.Type, payload []byte, r *agent.Reader
 		if err := agent.Decode(payload, &m); err != nil {
 			return err
 		}
-		if err := pack(m.Selection, w.Data(agent.TypeData)); err != nil {
+		closed := make(chan struct{})
+		rest.Go(func() {
+			_, _, _ = r.Next() // only the end can follow
+			close(closed)
+			hangUp()
+		})
+		if err := pack(m.Selection, w.Data(agent.TypeData), closed); err != nil {
 			return err
 		}
 		return w.Write(agent.TypeEOF, nil)

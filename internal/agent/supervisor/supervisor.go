@@ -16,3 +16,6 @@ type Options struct {
 	// the start of a program.
 	Data uint64
 }
+
+// Threads is about how many threads a supervisor has. A limit of processes counts them as well.
+const Threads = 14

@@ -17,3 +17,6 @@ func Serve(io.ReadWriteCloser, Options) error {
 
 // Run says that a supervisor needs Linux by its exit status.
 func Run(int, Options) int { return 1 }
+
+// RunStdio says that a supervisor needs Linux by its exit status.
+func RunStdio(Options) int { return 1 }

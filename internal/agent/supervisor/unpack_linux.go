@@ -53,7 +53,10 @@ func unpackEntry(root *os.Root, header *tar.Header, data io.Reader) error {
 	case tar.TypeXGlobalHeader:
 		return nil
 	case tar.TypeDir:
-		return root.MkdirAll(name, mode|0o700)
+		if err := root.MkdirAll(name, 0o755); err != nil {
+			return err
+		}
+		return root.Chmod(name, mode|0o700)
 	case tar.TypeReg:
 		return unpackFile(root, name, mode, header, data)
 	case tar.TypeSymlink:

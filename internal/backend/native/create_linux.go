@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/client"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/supervisor"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/native/stage"
 )
@@ -56,7 +57,7 @@ func (b *Backend) Create(ctx context.Context, spec backend.Spec) (backend.Sandbo
 
 // agentThreads is about how many threads the agent has, which count towards the limit that is meant
 // for programs.
-const agentThreads = 7
+const agentThreads = supervisor.Threads
 
 // closeTimeout bounds the removal of a sandbox that did not come up.
 const closeTimeout = 5 * time.Second
