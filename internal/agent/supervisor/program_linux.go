@@ -18,13 +18,14 @@ import (
 // run starts a program, passes its streams on, and tells the server how it ended. What else the server
 // has to say is read in a goroutine of rest; when it has closed its end, hangUp closes ours.
 func (s *supervisor) run(m *agent.Start, rest *sync.WaitGroup, r *agent.Reader, w *agent.Writer, hangUp func()) error {
+	<-s.threads
+	before := s.groups.counters()
 	prog, pipes, err := s.launch(m)
 	if err != nil {
 		return err
 	}
 	defer pipes.close()
 	_ = w.Write(agent.TypeStarted, nil) // if the server is gone, listen learns it
-	s.threads.Do(makeThreads)           // while the program gets going
 
 	orders := newOrders()
 	rest.Go(func() {
@@ -48,6 +49,7 @@ func (s *supervisor) run(m *agent.Start, rest *sync.WaitGroup, r *agent.Reader, 
 	if outcome == "" && m.Output.Kill > 0 && total > m.Output.Kill {
 		exit.Outcome = backend.OutputLimited // it ended before it could be killed
 	}
+	exit.Count(before, s.groups.counters())
 	if diskFull(s.options.Disk) {
 		reachDisk(&exit)
 	}

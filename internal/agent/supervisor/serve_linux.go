@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/hashicorp/yamux"
@@ -37,7 +38,15 @@ func serve(conn io.ReadWriteCloser, o Options, spawn func(func())) error {
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
-	s := &supervisor{options: o, spawn: spawn, processes: processes}
+	s := &supervisor{options: o, spawn: spawn, processes: processes, threads: make(chan struct{})}
+	go func() {
+		makeThreads()
+		close(s.threads)
+	}()
+	if o.Counters {
+		list, _ := os.ReadFile("/proc/self/cgroup") // without it nothing is counted
+		s.groups = ownGroups(cgroupRoot, string(list))
+	}
 	s.accept(session)
 	return nil
 }
@@ -60,7 +69,9 @@ type supervisor struct {
 	options   Options
 	spawn     func(func())
 	processes *processes
-	threads   sync.Once
+	groups    groups
+	// threads is closed when the threads of this process are made, and programs may use up the limit.
+	threads chan struct{}
 }
 
 // accept serves streams until the session ends, which is how every sandbox ends. It returns when

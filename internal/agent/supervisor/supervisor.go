@@ -15,6 +15,9 @@ type Options struct {
 	// hosts on which nothing bounds the memory of a sandbox as a whole, and holds from the moment after
 	// the start of a program.
 	Data uint64
+	// Counters has the supervisor read the control groups that it is in, and add to the end of each
+	// program what they counted. It is for sandboxes that nobody else can look into.
+	Counters bool
 }
 
 // Threads is about how many threads a supervisor has. A limit of processes counts them as well.

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/jail"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/jail/cgroup"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/launch"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/seccomp"
 )
 
@@ -29,10 +31,13 @@ type Backend struct {
 	// host is what is found out once, on first use.
 	host func() (*host, error)
 
-	mu     sync.Mutex
-	closed bool
-	open   map[*Sandbox]struct{}
-	roots  map[string]rootAt // by Spec.Runtime
+	sandboxes *launch.Set
+	closed    atomic.Bool
+	// release gives back what host has taken, once.
+	release func() error
+
+	mu    sync.Mutex
+	roots map[string]rootAt // by Spec.Runtime
 }
 
 // A rootAt is a root as the host was at a time.
@@ -47,8 +52,15 @@ const rootAge = 2 * time.Second
 
 // New returns a backend.
 func New(o Options) *Backend {
-	b := &Backend{log: o.Logger, finder: o.Finder, open: map[*Sandbox]struct{}{}, roots: map[string]rootAt{}}
+	b := &Backend{log: o.Logger, finder: o.Finder, sandboxes: launch.NewSet(Name), roots: map[string]rootAt{}}
 	b.host = sync.OnceValues(b.prepare)
+	b.release = sync.OnceValue(func() error {
+		host, err := b.host()
+		if err != nil {
+			return nil //nolint:nilerr // then there is nothing to give back
+		}
+		return host.close()
+	})
 	return b
 }
 
@@ -93,27 +105,8 @@ func (b *Backend) Locate(ctx context.Context, need backend.Need) (backend.Runtim
 
 // Close implements backend.Backend.
 func (b *Backend) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.closed = true
-	sandboxes := make([]*Sandbox, 0, len(b.open))
-	for s := range b.open {
-		sandboxes = append(sandboxes, s)
-	}
-	used := b.host
-	b.host = func() (*host, error) { return nil, errClosed }
-	b.mu.Unlock()
-
-	errs := make([]error, len(sandboxes))
-	var wait sync.WaitGroup
-	for i, s := range sandboxes {
-		wait.Go(func() { errs[i] = s.Close(ctx) })
-	}
-	wait.Wait()
-	host, err := used()
-	if err != nil {
-		return errors.Join(errs...)
-	}
-	return errors.Join(append(errs, host.close())...)
+	b.closed.Store(true)
+	return errors.Join(b.sandboxes.Close(ctx), b.release())
 }
 
 var errClosed = backend.Wrap(backend.ErrUnavailable, errors.New("native: the backend is closed"))
@@ -129,7 +122,7 @@ type host struct {
 
 // prepare finds out what this host can do and removes what dead servers left.
 func (b *Backend) prepare() (*host, error) {
-	if b.isClosed() {
+	if b.closed.Load() {
 		return nil, errClosed
 	}
 	filter, err := seccomp.Filter()
@@ -163,12 +156,6 @@ func (b *Backend) prepare() (*host, error) {
 		return nil, errors.Join(backend.Wrap(backend.ErrUnavailable, fmt.Errorf("native: control groups: %w", err)), janitor.close())
 	}
 	return &host{cgroups: cgroups, tree: tree, janitor: janitor, filter: filter, ids: newIdentities()}, nil
-}
-
-func (b *Backend) isClosed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.closed
 }
 
 func (h *host) close() error { return errors.Join(h.tree.Close(), h.janitor.close()) }

@@ -15,6 +15,7 @@ import (
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/client"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/supervisor"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/launch"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/native/stage"
 )
 
@@ -31,28 +32,30 @@ func (b *Backend) Create(ctx context.Context, spec backend.Spec) (backend.Sandbo
 	if err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s := &Sandbox{backend: b, id: "native-" + randomID(), exited: make(chan struct{})}
-	if s.group, err = host.tree.New(s.id, spec.Limits); err != nil { //nolint:contextcheck // it waits for nothing
+	return b.sandboxes.Create(ctx, func(ctx context.Context, id string) (launch.Agent, error) {
+		return b.launch(ctx, host, id, spec)
+	})
+}
+
+// launch starts a process in new namespaces that becomes the agent.
+func (b *Backend) launch(ctx context.Context, host *host, id string, spec backend.Spec) (launch.Agent, error) {
+	group, err := host.tree.New(id, spec.Limits) //nolint:contextcheck // it waits for nothing
+	if err != nil {
 		return nil, backend.Wrap(backend.ErrUnavailable, fmt.Errorf("native: create control group: %w", err))
 	}
-	if err := b.keep(s); err != nil {
-		return nil, errors.Join(err, s.group.Close(context.WithoutCancel(ctx)))
-	}
-	if err := s.boot(ctx, host, b.setup(host, spec)); err != nil {
+	a := &agent{group: group, exited: make(chan struct{})}
+	if err := a.boot(ctx, host, b.setup(host, spec)); err != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		if closeErr := s.Close(closing); closeErr != nil {
-			b.log.Warn("remove a sandbox that did not start", "sandbox", s.id, "error", closeErr)
+		if err := a.Destroy(closing); err != nil {
+			b.log.Warn("remove a sandbox that did not start", "sandbox", id, "error", err)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, explain(err)
 	}
-	return s, nil
+	return a, nil
 }
 
 // agentThreads is about how many threads the agent has, which count towards the limit that is meant
@@ -61,23 +64,6 @@ const agentThreads = supervisor.Threads
 
 // closeTimeout bounds the removal of a sandbox that did not come up.
 const closeTimeout = 5 * time.Second
-
-// keep enters s among the sandboxes that Close removes.
-func (b *Backend) keep(s *Sandbox) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return errClosed
-	}
-	b.open[s] = struct{}{}
-	return nil
-}
-
-func (b *Backend) forget(s *Sandbox) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.open, s)
-}
 
 // setup translates a spec for the stage.
 func (b *Backend) setup(host *host, spec backend.Spec) *stage.Setup {
@@ -147,17 +133,17 @@ func rlimits(l backend.Limits, c backend.Capabilities) []int64 {
 }
 
 // boot starts the process, lets it build the sandbox, and connects to its agent.
-func (s *Sandbox) boot(ctx context.Context, host *host, setup *stage.Setup) error {
+func (a *agent) boot(ctx context.Context, host *host, setup *stage.Setup) error {
 	ours, theirs, err := socketpair()
 	if err != nil {
 		return fmt.Errorf("make socket: %w", err)
 	}
-	s.conn = ours
+	a.conn = ours
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return errors.Join(fmt.Errorf("open %s: %w", os.DevNull, err), theirs.Close())
 	}
-	err = s.group.Start(func(fd int) (int, error) {
+	err = a.group.Start(func(fd int) (int, error) {
 		attr := &syscall.SysProcAttr{
 			Setsid: true,
 			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWNET |
@@ -174,12 +160,12 @@ func (s *Sandbox) boot(ctx context.Context, host *host, setup *stage.Setup) erro
 		if err != nil {
 			return 0, err
 		}
-		s.process = process
+		a.process = process
 		return process.Pid, nil
 	})
 	err = errors.Join(err, null.Close(), theirs.Close())
-	if s.process != nil {
-		go s.reap()
+	if a.process != nil {
+		go a.reap()
 	}
 	if err != nil {
 		return fmt.Errorf("start process in new namespaces: %w", err)
@@ -189,7 +175,7 @@ func (s *Sandbox) boot(ctx context.Context, host *host, setup *stage.Setup) erro
 	if err := build(ours, setup); err != nil {
 		return err
 	}
-	s.agent, err = client.New(ctx, ours)
+	a.client, err = client.New(ctx, ours)
 	return err
 }
 

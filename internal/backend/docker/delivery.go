@@ -1,0 +1,172 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/volume"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+)
+
+// A delivery brings the agent to an engine, in a volume that all sandboxes mount read-only. That works
+// with a read-only root, with images that have no shell, and with engines on other machines.
+//
+// The volume is named by its content and stays: servers of the same version share it.
+type delivery struct {
+	engine *engine
+	agent  func(arch string) ([]byte, error)
+
+	mu     sync.Mutex
+	volume string // once it is known to be filled
+}
+
+// ready is the file that is written last: without it the agent may be incomplete.
+const ready = "ready"
+
+// get returns the name of the volume. image is one that the engine has, or can get.
+func (d *delivery) get(ctx context.Context, image string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.volume != "" {
+		return d.volume, nil
+	}
+	binary, err := d.agent(d.engine.arch)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(binary)
+	name := "llm-sandbox-agent-" + d.engine.arch + "-" + hex.EncodeToString(sum[:6])
+	if err := d.fill(ctx, name, image, binary); err != nil {
+		return "", err
+	}
+	d.volume = name
+	return name, nil
+}
+
+// forget has the volume looked at again: somebody may have removed it.
+func (d *delivery) forget() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.volume = ""
+}
+
+// fill puts the agent into the volume, unless it is there. A container that is never started holds the
+// volume for that; its name keeps two servers from filling at the same time.
+func (d *delivery) fill(ctx context.Context, name, image string, binary []byte) error {
+	api := d.engine.api
+	labels := map[string]string{labelRole: roleAgent}
+	if _, err := api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels}); err != nil {
+		return d.engine.fail("make volume "+name, err)
+	}
+	carrier := body{
+		config: &container.Config{Image: image, Entrypoint: []string{agentDir + "/" + command.Name}, Labels: labels},
+		host: &container.HostConfig{
+			NetworkMode: "none",
+			Mounts: []mount.Mount{{
+				Type: mount.TypeVolume, Source: name, Target: agentDir,
+				VolumeOptions: &mount.VolumeOptions{NoCopy: true},
+			}},
+		},
+	}
+	id, err := d.carry(ctx, name, carrier)
+	if err != nil {
+		return err
+	}
+	defer d.engine.remove(context.WithoutCancel(ctx), id) //nolint:errcheck // the next server removes it
+	_, err = api.ContainerStatPath(ctx, id, agentDir+"/"+ready)
+	if err == nil {
+		return nil
+	}
+	if !cerrdefs.IsNotFound(err) {
+		return d.engine.fail("look into volume "+name, err)
+	}
+	archive, err := packAgent(binary)
+	if err != nil {
+		return err
+	}
+	if err := api.CopyToContainer(ctx, id, agentDir, bytes.NewReader(archive), container.CopyToContainerOptions{}); err != nil {
+		return d.engine.fail("copy the agent into volume "+name, err)
+	}
+	return nil
+}
+
+const (
+	// carryTimeout is how long another server may take to fill the volume. One that died in between has
+	// left its carrier.
+	carryTimeout = 10 * time.Second
+	carryRetry   = 100 * time.Millisecond
+)
+
+// carry makes the container that holds the volume.
+func (d *delivery) carry(ctx context.Context, name string, carrier body) (id string, err error) {
+	for deadline := time.Now().Add(carryTimeout); ; {
+		id, err = d.engine.create(ctx, name, carrier)
+		if !errors.Is(err, errNameTaken) {
+			return id, err
+		}
+		if time.Now().After(deadline) {
+			if err := d.engine.remove(ctx, name); err != nil {
+				return "", err
+			}
+			deadline = time.Now().Add(carryTimeout)
+			continue
+		}
+		select {
+		case <-time.After(carryRetry):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+func packAgent(binary []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w := tar.NewWriter(&packed)
+	for _, f := range []struct {
+		name string
+		mode int64
+		data []byte
+	}{{command.Name, 0o555, binary}, {ready, 0o444, nil}} {
+		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: f.name, Mode: f.mode, Size: int64(len(f.data))})
+		if err == nil {
+			_, err = w.Write(f.data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("docker: pack agent: %w", err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("docker: pack agent: %w", err)
+	}
+	return packed.Bytes(), nil
+}
+
+// fail gives an error of the engine its kind.
+func (e *engine) fail(step string, err error) error {
+	if ctxErr := contextError(err); ctxErr != nil {
+		return ctxErr
+	}
+	return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: %s: %w; is the engine at %s well? docker info tells", step, err, e.where.shown()))
+}
+
+// contextError returns the error of a context if that is what err is about.
+func contextError(err error) error {
+	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, end) {
+			return end
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package docker
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/docker/docker/client"
+	"github.com/docker/go-connections/tlsconfig"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+)
+
+// An Endpoint says where the engine is, in the words of Docker's own client. Its zero value means: look
+// in the usual places.
+type Endpoint struct {
+	// Host, TLSVerify and CertPath are DOCKER_HOST, DOCKER_TLS_VERIFY and DOCKER_CERT_PATH.
+	Host, TLSVerify, CertPath string
+	// Context is DOCKER_CONTEXT, which Host wins over. APIVersion is DOCKER_API_VERSION.
+	Context, APIVersion string
+	// ConfigDir holds Docker's config.json and contexts; empty for .docker below Home.
+	ConfigDir string
+	// Home and RuntimeDir are HOME and XDG_RUNTIME_DIR, below which ordinary users have their sockets.
+	Home, RuntimeDir string
+}
+
+// An address is one place where an engine may be.
+type address struct {
+	host string
+	// certs is the directory with ca.pem, cert.pem and key.pem, empty for none; verify says that the
+	// engine's certificate must be signed by ca.pem.
+	certs  string
+	verify bool
+	// from says what named the place, for errors.
+	from string
+}
+
+// addresses returns where to look, the best first.
+func (e Endpoint) addresses() ([]address, error) {
+	if e.Host != "" {
+		a := address{host: e.Host, certs: e.CertPath, verify: e.TLSVerify != "", from: "DOCKER_HOST"}
+		if a.verify && a.certs == "" {
+			a.certs = e.configDir()
+		}
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+		return []address{a}, nil
+	}
+	a, found, err := e.context()
+	if err != nil {
+		return nil, err
+	}
+	if found {
+		return []address{a}, a.check()
+	}
+	return e.usual(), nil
+}
+
+// check refuses what this client cannot speak, and completes a bare path.
+func (a *address) check() error {
+	if strings.HasPrefix(a.host, "/") {
+		a.host = "unix://" + a.host
+	}
+	scheme, rest, _ := strings.Cut(a.host, "://")
+	switch {
+	case scheme == "ssh":
+		return backend.Wrap(backend.ErrUnsupported, fmt.Errorf("docker: %s: connect over ssh: forward the socket, ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock HOST, and set DOCKER_HOST=unix:///tmp/docker.sock", a.from))
+	case rest == "" || (scheme != "unix" && scheme != "tcp" && scheme != "npipe" && scheme != "http" && scheme != "https"):
+		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: %q is no address of an engine; use unix:///PATH, tcp://HOST:PORT or npipe:////./pipe/NAME", a.from, a.shown()))
+	}
+	return nil
+}
+
+// shown is the address without a password.
+func (a *address) shown() string {
+	u, err := url.Parse(a.host)
+	if err != nil {
+		return "(not shown)"
+	}
+	return u.Redacted()
+}
+
+// usual are the places where engines listen by default: the system's own, rootless Docker, Docker
+// Desktop, Colima, Rancher Desktop and OrbStack. Only sockets that are there count.
+func (e Endpoint) usual() []address {
+	if runtime.GOOS == "windows" {
+		return []address{{host: client.DefaultDockerHost, from: "the usual pipe"}}
+	}
+	paths := []string{"/var/run/docker.sock"}
+	if e.RuntimeDir != "" {
+		paths = append(paths, filepath.Join(e.RuntimeDir, "docker.sock"))
+	}
+	if e.Home != "" {
+		for _, name := range []string{
+			".docker/run/docker.sock", ".docker/desktop/docker.sock",
+			".colima/default/docker.sock", ".config/colima/default/docker.sock", ".rd/docker.sock", ".orbstack/run/docker.sock",
+		} {
+			paths = append(paths, filepath.Join(e.Home, name))
+		}
+	}
+	var found []address
+	for _, path := range paths {
+		if _, err := os.Stat(path); err == nil {
+			found = append(found, address{host: "unix://" + path, from: path})
+		}
+	}
+	return found
+}
+
+func (e Endpoint) configDir() string {
+	if e.ConfigDir != "" {
+		return e.ConfigDir
+	}
+	return filepath.Join(e.Home, ".docker")
+}
+
+// open returns a client for the address. It connects to nothing yet.
+func (a *address) open(apiVersion string) (*client.Client, error) {
+	var options []client.Opt
+	if a.certs != "" {
+		name := func(file string) string { return filepath.Join(a.certs, file) }
+		config, err := tlsconfig.Client(tlsconfig.Options{
+			CAFile: name("ca.pem"), CertFile: name("cert.pem"), KeyFile: name("key.pem"),
+			InsecureSkipVerify: !a.verify, ExclusiveRootPools: true,
+		})
+		if err != nil {
+			return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: read the certificates in %s: %w; DOCKER_CERT_PATH must hold ca.pem, cert.pem and key.pem", a.from, a.certs, err))
+		}
+		options = append(options, client.WithHTTPClient(&http.Client{
+			Transport:     &http.Transport{TLSClientConfig: config},
+			CheckRedirect: client.CheckRedirect,
+		}))
+	}
+	options = append(options, client.WithHost(a.host))
+	if apiVersion != "" {
+		options = append(options, client.WithVersion(apiVersion))
+	} else {
+		options = append(options, client.WithAPIVersionNegotiation())
+	}
+	api, err := client.NewClientWithOpts(options...)
+	if err != nil {
+		return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: %w", a.from, err))
+	}
+	return api, nil
+}
+
+var errNoSocket = errors.New("no socket of an engine in the usual places")
