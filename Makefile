@@ -17,9 +17,19 @@ PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 win
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
+AGENTS := internal/agent/binary/agents
+
 .PHONY: build
-build: ## Build bin/llm-sandbox-mcp, static and stripped
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/llm-sandbox-mcp
+build: agents ## Build bin/llm-sandbox-mcp, static and stripped, with the agents for containers
+	CGO_ENABLED=0 go build -trimpath -tags agents -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/llm-sandbox-mcp
+
+.PHONY: agents
+agents: ## Build the agents that the server brings into containers
+	@mkdir -p $(AGENTS)
+	@for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -trimpath -ldflags '-s -w' -o $(AGENTS)/linux-$$arch ./cmd/sandbox-agent; \
+		gzip -9nf $(AGENTS)/linux-$$arch; \
+	done
 
 .PHONY: demo
 demo: ## Run a plotting program through the MCP protocol and write demo-output/plot.png
@@ -31,7 +41,8 @@ demo: ## Run a plotting program through the MCP protocol and write demo-output/p
 test: ## Install what the tests need, then run everything that CI runs but lint and cross
 	@scripts/setup-debian.sh test
 	@scripts/setup-clients.sh
-	@$(MAKE) vet check-generated size fuzz unit
+	@$(MAKE) vet check-generated size fuzz
+	@scripts/test-docker.sh run $(MAKE) unit
 
 .PHONY: unit
 unit: ## Run the tests with the race detector, in random order
@@ -82,4 +93,4 @@ size: build ## Fail if the stripped binary is larger than 25 MB
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin demo-output
+	rm -rf bin demo-output $(AGENTS)

@@ -62,6 +62,12 @@ for_test() {
 	need npm "the MCP client of the TypeScript SDK" has npm
 	need default-jdk-headless "the language Java" has javac
 	need g++ "the language C++" has g++
+	need docker.io "the engine of the tests of docker" has dockerd
+	need iptables "Docker" has iptables
+	need debootstrap "the image of the tests of docker" has debootstrap
+	need docker-registry "tests that download an image" has docker-registry
+	need openssl "tests of Docker over TLS" has openssl
+	need procps "ending the engine of the tests" has pgrep
 }
 
 case $purpose in

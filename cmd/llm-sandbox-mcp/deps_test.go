@@ -37,7 +37,8 @@ type layer struct {
 var (
 	aboveDrivers = []string{"internal/mcp/...", "internal/engine/...", "internal/lang/...", "internal/artifact/...",
 		"internal/config", "github.com/modelcontextprotocol/..."}
-	drivers = []string{"internal/backend/native/...", "internal/backend/jail/...", "internal/backend/fake",
+	drivers = []string{"internal/backend/native/...", "internal/backend/jail/...", "internal/backend/docker",
+		"internal/backend/container/...", "internal/backend/launch", "internal/backend/fake",
 		"internal/backend/backendtest", "internal/backend/all"}
 )
 
@@ -52,6 +53,12 @@ var layers = []layer{
 		why: "settings know no backend and no language, so that every package can be built without them"},
 	{of: "internal/agent/...", never: append(slices.Clone(drivers), aboveDrivers...),
 		why: "the agent runs inside sandboxes of every backend"},
+	{of: "internal/backend/docker", never: []string{"internal/backend/native/...", "internal/backend/jail/..."},
+		why: "no driver depends on another"},
+	{of: "internal/backend/native/...", never: []string{"internal/backend/docker", "internal/backend/container/..."},
+		why: "no driver depends on another"},
+	{of: "internal/backend/container/...", only: []string{"github.com/Microsoft/go-winio/..."},
+		why: "what it links is initialised in every process of the binary, see docs/adr/0009-client-for-engines.md"},
 	{of: "internal/backend/...", never: aboveDrivers,
 		why: "a driver starts the agent in isolation; it knows neither languages nor requests"},
 	{of: "internal/engine/...", never: append(slices.Clone(drivers), "internal/mcp/...", "internal/config",

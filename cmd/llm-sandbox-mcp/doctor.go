@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,6 +67,8 @@ type languageDiagnosis struct {
 	// Programs are the paths of the runtime; Note says why others were not taken.
 	Programs []string `json:"programs,omitempty"`
 	Note     string   `json:"note,omitempty"`
+	// Missing is the image that has to be downloaded first; empty if it is there or none is needed.
+	Missing string `json:"missing_image,omitempty"`
 	// Problem says why it does not work and what to do; empty if it works.
 	Problem string `json:"problem,omitempty"`
 }
@@ -225,10 +228,26 @@ func examineLanguages(ctx context.Context, d *diagnosis, b backend.Backend, cfg 
 			continue // it is one of the catalogue's own names
 		}
 		printLanguageName(out, name) // what follows may take a while
-		report := examineLanguage(ctx, runs.Engine, b, language)
+		report := languageDiagnosis{Name: name, Missing: missingImage(ctx, b, cmp.Or(options.Images[name], language.Image))}
+		if report.Missing == "" {
+			report = examineLanguage(ctx, runs.Engine, b, language)
+		}
 		d.Languages = append(d.Languages, report)
 		printLanguage(out, report)
 	}
+}
+
+// missingImage returns the image if a program would have to wait for its download: a diagnosis is no
+// reason to fetch gigabytes.
+func missingImage(ctx context.Context, b backend.Backend, image string) string {
+	store, ok := b.(backend.ImageStore)
+	if !ok {
+		return ""
+	}
+	if has, err := store.HasImage(ctx, image); err != nil || has {
+		return "" // an error comes again when the program is run
+	}
+	return image
 }
 
 func examineLanguage(ctx context.Context, e *engine.Engine, b backend.Backend, language *lang.Language) languageDiagnosis {

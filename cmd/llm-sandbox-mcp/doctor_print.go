@@ -54,6 +54,10 @@ func printLanguagesHead(w io.Writer, backend string) {
 func printLanguageName(w io.Writer, name string) { fmt.Fprintf(w, "  %-11s ", name) }
 
 func printLanguage(w io.Writer, d languageDiagnosis) {
+	if d.Missing != "" {
+		fmt.Fprintf(w, "not downloaded yet: %s; the first call does that\n", d.Missing)
+		return
+	}
 	if d.Problem != "" {
 		fmt.Fprintf(w, "does not work: %s\n", indent(d.Problem))
 		return

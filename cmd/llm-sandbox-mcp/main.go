@@ -9,18 +9,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
 )
 
-// A command is what the first argument selects.
-type command struct {
+// A subcommand is what the first argument selects.
+type subcommand struct {
 	name, help string
 	// run returns the exit status. args does not hold the command's name.
 	run func(ctx context.Context, args []string, std streams) int
 }
 
 // commands are all there are. The first is the one that needs no name.
-func commands() []command {
-	return []command{
+func commands() []subcommand {
+	return []subcommand{
 		{"serve", "serve an MCP client over standard input and output (the default)", serve},
 		{"run", "run a program in a sandbox", run},
 		{"doctor", "say what works on this machine, and how to get what does not", doctor},
@@ -30,6 +33,9 @@ func commands() []command {
 }
 
 func main() {
+	if filepath.Base(os.Args[0]) == command.Name { // in a container, as the file that an engine was given
+		os.Exit(command.Main(os.Args[1:], os.Stdout, os.Stderr))
+	}
 	os.Exit(dispatch(context.Background(), os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 

@@ -6,7 +6,9 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/binary"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/artifact"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/all"
@@ -40,6 +42,7 @@ func engineOptions(cfg *config.Config, log *slog.Logger) engine.Options {
 		Catalog:        lang.Builtin(),
 		Environments:   environments(cfg, log),
 		Gate:           limit.New(cfg.MaxConcurrent, cfg.QueueTimeout),
+		Images:         images(cfg, log),
 		Limits:         backend.Limits(cfg.Limits),
 		Network:        backend.Network(cfg.Isolation.Network),
 		DefaultTimeout: cfg.Timeout,
@@ -64,24 +67,41 @@ func opener(cfg *config.Config, wrong error, log *slog.Logger) func(context.Cont
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range withoutEffect(cfg, b.Capabilities()) {
+		for _, name := range withoutEffect(cfg, b) {
 			log.WarnContext(ctx, "setting has no effect on this backend", "variable", name, "backend", b.Name())
 		}
 		return b, nil
 	}
 }
 
-// withoutEffect names the variables that were set and that a backend without images has no use for. They
-// ask for nothing that it would have to refuse.
-func withoutEffect(cfg *config.Config, has backend.Capabilities) []string {
-	if has.Images {
-		return nil
+// withoutEffect names the variables that were set and that the backend has no use for. They ask for
+// nothing that it would have to refuse.
+func withoutEffect(cfg *config.Config, b backend.Backend) []string {
+	var names []string
+	for _, name := range cfg.SetIn(config.GroupEngines) {
+		used := b.Name() == "docker" && (strings.HasPrefix(name, "DOCKER_") || strings.HasPrefix(name, "SANDBOX_IMAGE_"))
+		if !used {
+			names = append(names, name)
+		}
 	}
-	names := cfg.SetIn(config.GroupEngines)
-	if !cfg.Isolation.ReadOnly {
+	if !cfg.Isolation.ReadOnly && !b.Capabilities().Images {
 		names = append(names, "SANDBOX_READ_ONLY") // its root is always read-only
 	}
 	return names
+}
+
+// images are the images that the settings name, by the name of the language.
+func images(cfg *config.Config, log *slog.Logger) map[string]string {
+	chosen := map[string]string{}
+	for name, image := range cfg.Engines.Images {
+		language, err := lang.Builtin().Lookup(name)
+		if err != nil {
+			log.Warn("no such language", "variable", "SANDBOX_IMAGE_"+strings.ToUpper(name), "error", err)
+			continue
+		}
+		chosen[language.Name] = image
+	}
+	return chosen
 }
 
 // environments keeps what languages build once in the cache directory.
@@ -96,12 +116,23 @@ func environments(cfg *config.Config, log *slog.Logger) *environment.Store {
 func backendOptions(cfg *config.Config, log *slog.Logger) all.Options {
 	isolation := all.Isolation{
 		Network:    backend.Network(cfg.Isolation.Network),
+		ReadOnly:   cfg.Isolation.ReadOnly,
 		Privileged: cfg.Isolation.Privileged,
+		CapDrop:    cfg.Isolation.CapDrop,
 	}
 	for _, opt := range cfg.Isolation.SecurityOpts {
 		isolation.SecurityOpts = append(isolation.SecurityOpts, all.SecurityOpt(opt))
 	}
-	return all.Options{Logger: log, Path: cfg.Host.Path, Home: cfg.Host.Home, Isolation: isolation}
+	docker := cfg.Engines.Docker
+	return all.Options{
+		Logger: log, Path: cfg.Host.Path, Home: cfg.Host.Home, Isolation: isolation,
+		Docker: all.DockerEndpoint{
+			Host: docker.Host.Reveal(), TLSVerify: docker.TLSVerify, CertPath: docker.CertPath,
+			Context: cfg.Engines.DockerContext, APIVersion: cfg.Engines.DockerAPI, ConfigDir: cfg.Engines.DockerConfig,
+			Home: cfg.Host.Home, RuntimeDir: cfg.Host.RuntimeDir,
+		},
+		Agent: binary.For,
+	}
 }
 
 // artifactLimits turns "nothing inline" into what package artifact takes for it: there, 0 stands for

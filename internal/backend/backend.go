@@ -74,6 +74,12 @@ type HostRuntimes interface {
 	Locate(ctx context.Context, need Need) (Runtime, error)
 }
 
+// ImageStore is implemented by backends whose sandboxes are made from images.
+type ImageStore interface {
+	// HasImage reports whether an image is there, so that a sandbox can be made without a download.
+	HasImage(ctx context.Context, name string) (bool, error)
+}
+
 // Need names what a language must find to run.
 type Need struct {
 	// Language is the name errors use.

@@ -48,6 +48,7 @@ type Config struct {
 	Host Host
 
 	explicit map[string]string // trimmed values of the variables that were set and could be used
+	set      []Variable        // those of explicit, in the order of [Variables]
 	private  bool              // CacheDir was made up below a directory that others can write to
 }
 
@@ -115,6 +116,12 @@ type Artifacts struct {
 type Engines struct {
 	// Docker and Podman say where the engine listens. Podman's own variables win over Docker's.
 	Docker, Podman Remote
+	// DockerContext and DockerConfig are the name of a context and the directory with the files of
+	// Docker's own client, DockerAPI the version of the API to speak. All may be empty.
+	DockerContext, DockerConfig, DockerAPI string
+	// Images are the container images that users chose, by the name of the language as they wrote it,
+	// in lower case.
+	Images map[string]string
 	// Kubeconfig is the path of the cluster's configuration, Namespace the namespace for pods.
 	Kubeconfig, Namespace string
 	// CommitContainer keeps a container's changes as an image, KeepTemplate keeps the images that
@@ -142,7 +149,7 @@ func FromOS() (*Config, []Warning, error) { return Load(os.Environ()) }
 func Load(environ []string) (*Config, []Warning, error) {
 	env := parse(environ)
 	c := &Config{explicit: map[string]string{}, Host: host(env)}
-	rows := variables()
+	rows := members(variables(), env)
 	warnings := unknown(env, rows)
 
 	var problems []error
@@ -165,6 +172,7 @@ func Load(environ []string) (*Config, []Warning, error) {
 		switch err := row.into(c).Decode(value); {
 		case err == nil:
 			c.explicit[row.Name] = value
+			c.set = append(c.set, row.Variable)
 		case row.lenient && row.into(c).Decode("false") == nil:
 			warnings = append(warnings, Warning{row.Name, err.Error() + "; taken as false"})
 		default:
@@ -260,8 +268,8 @@ func (c *Config) IsSet(name string) bool {
 // SetIn returns the variables of a group that were set, in the order of [Variables].
 func (c *Config) SetIn(group Group) []string {
 	var names []string
-	for _, v := range Variables() {
-		if v.Group == group && c.IsSet(v.Name) {
+	for _, v := range c.set {
+		if v.Group == group {
 			names = append(names, v.Name)
 		}
 	}
@@ -271,10 +279,8 @@ func (c *Config) SetIn(group Group) []string {
 // LogValue implements [slog.LogValuer]: the variables that were set, without secrets.
 func (c *Config) LogValue() slog.Value {
 	var attrs []slog.Attr
-	for _, v := range Variables() {
-		if value, set := c.explicit[v.Name]; set {
-			attrs = append(attrs, slog.String(v.Name, redact(v.Name, value)))
-		}
+	for _, v := range c.set {
+		attrs = append(attrs, slog.String(v.Name, redact(v.Name, c.explicit[v.Name])))
 	}
 	return slog.GroupValue(attrs...)
 }

@@ -126,6 +126,11 @@ func TestValues(t *testing.T) {
 		{"SANDBOX_DISK_LIMIT=64m SANDBOX_FILE_SIZE_LIMIT=8m", func(c *config.Config) any { return c.Limits.FileSize }, int64(8 << 20)},
 		{"SANDBOX_OUTPUT_LIMIT=4k", func(c *config.Config) any { return c.Output }, config.Output{Head: 3 << 10, Tail: 1 << 10, Kill: 128 << 20}},
 		{"SANDBOX_OUTPUT_KILL=0", func(c *config.Config) any { return c.Output.Kill }, int64(0)},
+		{"SANDBOX_IMAGE_PYTHON= python:3.13 SANDBOX_IMAGE_R=r-base:4 SANDBOX_IMAGE_MAX_SIDE=100",
+			func(c *config.Config) any { return c.Engines.Images }, map[string]string{"python": "python:3.13", "r": "r-base:4"}},
+		{"SANDBOX_IMAGE_PYTHON=", func(c *config.Config) any { return len(c.Engines.Images) }, 0},
+		{"DOCKER_CONTEXT=work", func(c *config.Config) any { return c.Engines.DockerContext }, "work"},
+		{"XDG_RUNTIME_DIR=/run/user/7", func(c *config.Config) any { return c.Host.RuntimeDir }, "/run/user/7"},
 		{"SANDBOX_LOG_LEVEL=DEBUG", func(c *config.Config) any { return c.LogLevel }, slog.LevelDebug},
 		{"SANDBOX_LOG_FORMAT=JSON", func(c *config.Config) any { return c.LogFormat }, "json"},
 		{"SANDBOX_CACHE_DIR=/var/cache/x/", func(c *config.Config) any { return c.CacheDir }, "/var/cache/x"},
@@ -354,4 +359,22 @@ func FuzzLoad(f *testing.F) {
 		}
 		_ = c.LogValue()
 	})
+}
+
+// TestImagesAreSettings: a variable for a language is one of its group, is logged, and is no unknown name.
+func TestImagesAreSettings(t *testing.T) {
+	t.Parallel()
+	c, warnings := load(t, "SANDBOX_IMAGE_RUBY=ruby:3", "SANDBOX_IMAGE_=x")
+	if len(warnings) != 1 || warnings[0].Variable != "SANDBOX_IMAGE_" {
+		t.Errorf("warnings %v, want one about the name without a language", warnings)
+	}
+	if diff := cmp.Diff([]string{"SANDBOX_IMAGE_RUBY"}, c.SetIn(config.GroupEngines)); diff != "" {
+		t.Errorf("set (-want +got):\n%s", diff)
+	}
+	if shown := c.LogValue().String(); !strings.Contains(shown, "SANDBOX_IMAGE_RUBY=ruby:3") {
+		t.Errorf("logged %s", shown)
+	}
+	if _, _, err := config.Load([]string{"SANDBOX_IMAGE_GO=two words"}); err == nil || !strings.Contains(err.Error(), "SANDBOX_IMAGE_GO must be the name of an image") {
+		t.Errorf("two words: %v", err)
+	}
 }

@@ -15,6 +15,8 @@ type Host struct {
 	Path string
 	// Home is the user's home directory, or empty.
 	Home string
+	// RuntimeDir is where ordinary users have their sockets, or empty.
+	RuntimeDir string
 	// TempDir is the directory for temporary files.
 	TempDir string
 	// cache is the user's cache directory, or empty.
@@ -26,7 +28,7 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 // host follows the rules of os.UserHomeDir, os.TempDir and os.UserCacheDir over env.
 func host(env map[string]string) Host {
-	h := Host{Path: env["PATH"], Home: env["HOME"], TempDir: env["TMPDIR"]}
+	h := Host{Path: env["PATH"], Home: env["HOME"], RuntimeDir: env["XDG_RUNTIME_DIR"], TempDir: env["TMPDIR"]}
 	switch runtime.GOOS {
 	case "windows":
 		h.Home, h.TempDir, h.cache = env["USERPROFILE"], env["TEMP"], env["LocalAppData"]

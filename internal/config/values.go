@@ -318,6 +318,26 @@ func (d securityOpts) Decode(value string) error {
 	return nil
 }
 
+// image takes the name of a container image for a language.
+type image struct {
+	into     *map[string]string
+	language string
+}
+
+func (d image) accepts() string { return "the name of an image" }
+
+// Decode implements envconfig.Decoder. What names an image is for engines to say.
+func (d image) Decode(value string) error {
+	if strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return errors.New("must be the name of an image, without spaces")
+	}
+	if *d.into == nil {
+		*d.into = map[string]string{}
+	}
+	(*d.into)[d.language] = value
+	return nil
+}
+
 // address takes a URL, or anything if schemes is empty: engines have forms of their own.
 type address struct {
 	into    *URL

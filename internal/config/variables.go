@@ -1,6 +1,12 @@
 package config
 
-import "github.com/kelseyhightower/envconfig"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kelseyhightower/envconfig"
+)
 
 // A Group is a heading under which variables are documented.
 type Group string
@@ -51,6 +57,31 @@ type row struct {
 	lenient bool
 	// loses names the variable that wins over this one.
 	loses string
+	// member is set in a row whose Name ends in a placeholder, and gives the decoder of the variable that
+	// has something else in its place.
+	member func(c *Config, instead string) decoder
+}
+
+// placeholder stands for the name of a language.
+const placeholder = "<LANGUAGE>"
+
+// members adds to the rows one for each variable of env that a placeholder stands for.
+func members(rows []row, env map[string]string) []row {
+	all := slices.Clone(rows)
+	for _, r := range rows {
+		prefix, family := strings.CutSuffix(r.Name, placeholder)
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			instead, ok := strings.CutPrefix(name, prefix)
+			if !family || !ok || instead == "" || slices.ContainsFunc(rows, func(r row) bool { return r.Name == name }) {
+				continue
+			}
+			one := r
+			one.Name = name
+			one.into = func(c *Config) decoder { return r.member(c, instead) }
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // problem says that the variable cannot have the value.
@@ -212,6 +243,12 @@ func engineVariables() []row {
 			func(c *Config) decoder { return text{&c.Engines.Docker.TLSVerify, "anything"} }),
 		engine("DOCKER_CERT_PATH", "", "The directory of the certificates for Docker.",
 			func(c *Config) decoder { return text{&c.Engines.Docker.CertPath, "a path"} }),
+		engine("DOCKER_CONTEXT", "", "The context of Docker's client to use; `DOCKER_HOST` wins over it. Without either, the current one.",
+			func(c *Config) decoder { return text{&c.Engines.DockerContext, "a name"} }),
+		engine("DOCKER_CONFIG", "", "The directory of the files of Docker's client, instead of `~/.docker`.",
+			func(c *Config) decoder { return text{&c.Engines.DockerConfig, "a path"} }),
+		engine("DOCKER_API_VERSION", "", "The version of Docker's API to speak, such as 1.41. Without it, the newest that both know.",
+			func(c *Config) decoder { return text{&c.Engines.DockerAPI, "a version"} }),
 		engine("CONTAINER_HOST", "", "Where Podman listens; wins over `DOCKER_HOST`.",
 			func(c *Config) decoder { return address{into: &c.Engines.Podman.Host} }),
 		engine("CONTAINER_TLS_VERIFY", "", "Whether Podman's certificate is checked; wins over `DOCKER_TLS_VERIFY`.",
@@ -231,6 +268,15 @@ func engineVariables() []row {
 				return address{into: &c.Engines.RRepo, schemes: []string{"http", "https", "file"}}
 			}),
 	}
+	rows = append(rows, row{
+		Variable: Variable{Name: "SANDBOX_IMAGE_" + placeholder, Default: "the official image of the language", Group: GroupEngines,
+			Meaning: "The container image for a language, as in `SANDBOX_IMAGE_PYTHON=python:3.13-slim`."},
+		derived: true,
+		into:    func(*Config) decoder { return text{new(string), "the name of an image"} },
+		member: func(c *Config, instead string) decoder {
+			return image{into: &c.Engines.Images, language: strings.ToLower(instead)}
+		},
+	})
 	for i := range rows {
 		// The reference takes every word that it does not know as false.
 		rows[i].lenient = rows[i].Name == "COMMIT_CONTAINER" || rows[i].Name == "KEEP_TEMPLATE"

@@ -83,6 +83,9 @@ func (e *Engine) inspect(ctx context.Context, language *lang.Language) (version 
 	if err != nil {
 		return "", nil, err
 	}
+	if err := downloaded(ctx, place); err != nil {
+		return "", nil, err
+	}
 	printed, err := e.ask(ctx, place, language.Describe(), "", describeTimeout)
 	if err != nil {
 		return "", nil, err
@@ -98,4 +101,18 @@ func (e *Engine) inspect(ctx context.Context, language *lang.Language) (version 
 		return "", nil, fmt.Errorf("engine: describe %s: no version in %q", language.Name, printed)
 	}
 	return answer.Version, append([]string{}, answer.Libraries...), nil
+}
+
+// downloaded returns an error if a sandbox at the place would have to wait for its image: to describe a
+// language is no reason to download one.
+func downloaded(ctx context.Context, p place) error {
+	store, ok := p.backend.(backend.ImageStore)
+	if !ok {
+		return nil
+	}
+	has, err := store.HasImage(ctx, p.spec.Image)
+	if err == nil && !has {
+		err = backend.Wrap(backend.ErrNotFound, fmt.Errorf("engine: image %s is not downloaded yet; the first call does that", p.spec.Image))
+	}
+	return err
 }

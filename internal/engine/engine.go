@@ -34,6 +34,8 @@ type Options struct {
 	Environments *environment.Store
 	// Gate bounds how many requests run at once; nil lets all in.
 	Gate *limit.Gate
+	// Images replace the images of languages, by the name of the language.
+	Images map[string]string
 	// Limits and Network hold for every sandbox.
 	Limits  backend.Limits
 	Network backend.Network

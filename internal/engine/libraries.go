@@ -118,7 +118,9 @@ func notInstalled(p *place, missing []lack) error {
 		reasons = append(reasons, m.name+": "+m.reason)
 	}
 	remedy := "write the code without it"
-	if command := installCommand(p, names); command != "" {
+	if p.spec.Image != "" {
+		remedy += ", or have the operator of this server choose an image that has it (SANDBOX_IMAGE_" + strings.ToUpper(p.language.Name) + "; now " + p.spec.Image + ")"
+	} else if command := installCommand(p, names); command != "" {
 		remedy = "have it installed on the machine of this server with: " + command
 	}
 	return backend.Wrap(backend.ErrUnsupported, errors.New(

@@ -127,7 +127,7 @@ func (e *Engine) place(ctx context.Context, language *lang.Language) (place, err
 	}}
 	host, ok := b.(backend.HostRuntimes)
 	if !ok {
-		p.spec.Image = language.Image
+		p.spec.Image = cmp.Or(e.options.Images[language.Name], language.Image)
 		return p, nil
 	}
 	p.runtime, err = host.Locate(ctx, backend.Need{

@@ -47,25 +47,31 @@ func (o Options) Args() []string {
 // Main is the agent: it serves standard input and output until they end, and returns the exit status.
 // What keeps it from serving it writes to stderr.
 func Main(args []string, stdout, stderr io.Writer) int {
-	flags := flag.NewFlagSet(Name, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	var o Options
-	flags.StringVar(&o.WorkDir, "dir", backend.DefaultWorkDir, "start programs in this `directory`")
-	flags.BoolVar(&o.Filter, "filter", false, "refuse the system calls that programs do not need")
-	flags.Int64Var(&o.OpenFiles, "open-files", 0, "the most files that a process may have open")
-	flags.Int64Var(&o.FileSize, "file-size", 0, "the largest file in `bytes` that a process may write")
-	version := flags.Bool("version", false, "print the version of the protocol")
-	if err := flags.Parse(args); err != nil {
+	o, version, err := parse(args, stderr)
+	switch {
+	case err != nil:
 		return 2
-	}
-	if *version {
+	case version:
 		fmt.Fprintln(stdout, agent.Version)
 		return 0
 	}
-	o.Disk = flags.Args()
 	if err := confine(o); err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", Name, err)
 		return 1
 	}
 	return supervisor.RunStdio(supervisor.Options{WorkDir: o.WorkDir, Disk: o.Disk, Counters: true})
+}
+
+// parse reads what Args has written.
+func parse(args []string, stderr io.Writer) (o Options, version bool, err error) {
+	flags := flag.NewFlagSet(Name, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.WorkDir, "dir", backend.DefaultWorkDir, "start programs in this `directory`")
+	flags.BoolVar(&o.Filter, "filter", false, "refuse the system calls that programs do not need")
+	flags.Int64Var(&o.OpenFiles, "open-files", 0, "the most files that a process may have open")
+	flags.Int64Var(&o.FileSize, "file-size", 0, "the largest file in `bytes` that a process may write")
+	flags.BoolVar(&version, "version", false, "print the version of the protocol")
+	err = flags.Parse(args)
+	o.Disk = flags.Args()
+	return o, version, err
 }

@@ -43,3 +43,6 @@ func Listen(frames io.Reader) (input []byte, cancelled bool) {
 	}
 	return input, cancelled
 }
+
+// Counted reads the control groups of a process whose /proc/self/cgroup is list.
+func Counted(root, list string) backend.Counters { return ownGroups(root, list).counters() }

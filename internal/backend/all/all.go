@@ -20,6 +20,18 @@ type Options struct {
 	Path, Home string
 	// Isolation is what the user asks of sandboxes beyond limits.
 	Isolation Isolation
+	// Docker says where Docker is.
+	Docker DockerEndpoint
+	// Agent returns the agent's binary for Linux on a processor in Go's notation.
+	Agent func(arch string) ([]byte, error)
+}
+
+// DockerEndpoint is a docker.Endpoint, which a build without that backend lacks.
+type DockerEndpoint struct {
+	Host, TLSVerify, CertPath string
+	Context, APIVersion       string
+	ConfigDir                 string
+	Home, RuntimeDir          string
 }
 
 // A driver is one backend of this build.

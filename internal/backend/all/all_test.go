@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff([]string{"native"}, all.Names()); diff != "" {
+	if diff := cmp.Diff([]string{"native", "docker"}, all.Names()); diff != "" {
 		t.Errorf("backends of this build (-want +got):\n%s", diff)
 	}
 }
@@ -33,7 +34,6 @@ func TestUnknownNames(t *testing.T) {
 		{"foo", backend.ErrInvalid, `"foo" is not a valid SandboxBackend`},
 		{"Native", backend.ErrInvalid, "not a valid SandboxBackend"}, // package config lowers names
 		{"", backend.ErrInvalid, "not a valid SandboxBackend"},
-		{"docker", backend.ErrUnavailable, "this build has no docker backend"},
 		{"podman", backend.ErrUnavailable, "no podman backend"},
 		{"kubernetes", backend.ErrUnavailable, "no kubernetes backend"},
 		{"micromamba", backend.ErrUnavailable, "no micromamba backend"},
@@ -48,7 +48,7 @@ func TestUnknownNames(t *testing.T) {
 			if b != nil || !errors.Is(err, test.kind) {
 				t.Fatalf("Open = %v, %v, want no backend and kind %v", b, err, test.kind)
 			}
-			for _, part := range []string{test.says, "BACKEND", "set it to one of: auto, native"} {
+			for _, part := range []string{test.says, "BACKEND", "set it to one of: auto, native, docker"} {
 				if !strings.Contains(err.Error(), part) {
 					t.Errorf("error %q does not say %q", err, part)
 				}
@@ -73,18 +73,16 @@ func TestSettingsThatNativeCannotHonour(t *testing.T) {
 		{"AppArmor", opts("apparmor", "unconfined"), "SANDBOX_SECURITY_OPT=apparmor=unconfined"},
 		{"nonsense", opts("bogus", ""), "SANDBOX_SECURITY_OPT=bogus:"},
 	} {
-		for _, name := range []string{"native", all.Auto} {
-			t.Run(test.name+" on "+name, func(t *testing.T) {
-				t.Parallel()
-				b, err := all.Open(t.Context(), name, all.Options{Logger: slog.New(slog.DiscardHandler), Isolation: test.isolation})
-				if b != nil || !errors.Is(err, backend.ErrUnsupported) {
-					t.Fatalf("Open = %v, %v, want ErrUnsupported", b, err)
-				}
-				if !strings.Contains(err.Error(), test.says) {
-					t.Errorf("error %q does not say %q", err, test.says)
-				}
-			})
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b, err := all.Open(t.Context(), "native", all.Options{Logger: slog.New(slog.DiscardHandler), Isolation: test.isolation})
+			if b != nil || !errors.Is(err, backend.ErrUnsupported) {
+				t.Fatalf("Open = %v, %v, want ErrUnsupported", b, err)
+			}
+			if !strings.Contains(err.Error(), test.says) {
+				t.Errorf("error %q does not say %q", err, test.says)
+			}
+		})
 	}
 }
 
@@ -135,6 +133,55 @@ func TestOpenWithDeadContext(t *testing.T) {
 		if b, err := all.Open(ctx, name, all.Options{Logger: slog.New(slog.DiscardHandler)}); err == nil {
 			_ = b.Close(context.Background())
 			t.Errorf("%s: opened with a dead context", name)
+		}
+	}
+}
+
+// TestAutoNamesAllReasons: where no backend can be used, the error says why for each.
+func TestAutoNamesAllReasons(t *testing.T) {
+	t.Parallel()
+	b, err := all.Open(t.Context(), all.Auto, all.Options{
+		Logger:    slog.New(slog.DiscardHandler),
+		Isolation: all.Isolation{Network: "my-net"},
+		Docker:    all.DockerEndpoint{Host: "unix:///nonexistent/docker.sock"},
+	})
+	if b != nil || !errors.Is(err, backend.ErrUnavailable) {
+		t.Fatalf("Open = %v, %v, want unavailable", b, err)
+	}
+	for _, part := range []string{"SANDBOX_NETWORK_MODE=my-net", "/nonexistent/docker.sock", "doctor"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q does not say %q", err, part)
+		}
+	}
+}
+
+func TestSeccompProfilesForContainers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	broken := filepath.Join(dir, "broken.json")
+	whole := filepath.Join(dir, "whole.json")
+	for path, text := range map[string]string{broken: "{", whole: `{"defaultAction": "SCMP_ACT_ALLOW"}`} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for value, test := range map[string]struct {
+		kind error
+		says string
+	}{
+		"default":                       {backend.ErrUnavailable, "/nonexistent/docker.sock"}, // taken, and then there is no engine
+		"unconfined":                    {backend.ErrUnavailable, "/nonexistent/docker.sock"},
+		whole:                           {backend.ErrUnavailable, "/nonexistent/docker.sock"},
+		broken:                          {backend.ErrInvalid, "is not JSON"},
+		filepath.Join(dir, "none.json"): {backend.ErrInvalid, "read profile"},
+	} {
+		b, err := all.Open(t.Context(), "docker", all.Options{
+			Logger:    slog.New(slog.DiscardHandler),
+			Isolation: opts("seccomp", value),
+			Docker:    all.DockerEndpoint{Host: "unix:///nonexistent/docker.sock"},
+		})
+		if b != nil || !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v, %v; want kind %v and %q", value, b, err, test.kind, test.says)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package all
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -11,7 +13,10 @@ import (
 // refuses it; being stricter than asked for is no reason to refuse.
 type Isolation struct {
 	Network    backend.Network
+	ReadOnly   bool
 	Privileged bool
+	// CapDrop are capabilities without CAP_, or "ALL".
+	CapDrop []string
 	// SecurityOpts are options of container engines, such as "seccomp=unconfined".
 	SecurityOpts []SecurityOpt
 }
@@ -43,4 +48,40 @@ func checkJail(name string, i Isolation) error {
 		}
 	}
 	return nil
+}
+
+// containerSecurity is what becomes of SANDBOX_SECURITY_OPT where there is an engine.
+type containerSecurity struct {
+	// engine are the options in the engine's notation.
+	engine []string
+	// filter says that programs get the built-in system call filter.
+	filter bool
+}
+
+// containerOpts translates for an engine, which does not see the files of this machine: a seccomp profile
+// is handed over as text. One that the user chose takes the place of the built-in filter.
+func containerOpts(name string, i Isolation) (containerSecurity, error) {
+	s := containerSecurity{filter: true}
+	for _, opt := range i.SecurityOpts {
+		value := opt.Value
+		if opt.Name == "seccomp" {
+			switch value {
+			case "builtin", "default":
+				continue // the engine's own and ours are on unless something else is asked for
+			case "unconfined":
+			default:
+				profile, err := os.ReadFile(value)
+				if err == nil && !json.Valid(profile) {
+					err = fmt.Errorf("%s is not JSON", value)
+				}
+				if err != nil {
+					return s, backend.Wrap(backend.ErrInvalid, fmt.Errorf("%s: SANDBOX_SECURITY_OPT=seccomp=%s: read profile: %w; name a file of this machine, or unconfined", name, value, err))
+				}
+				value = string(profile)
+			}
+			s.filter = false
+		}
+		s.engine = append(s.engine, strings.TrimSuffix(opt.Name+"="+value, "="))
+	}
+	return s, nil
 }

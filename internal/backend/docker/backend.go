@@ -100,7 +100,8 @@ func (b *Backend) Close(ctx context.Context) error {
 	e.pulls.stop()
 	err := b.sandboxes.Close(ctx)
 	b.tidied.Wait()
-	return errors.Join(err, e.close())
+	e.close()
+	return err
 }
 
 // check refuses what this backend cannot do.

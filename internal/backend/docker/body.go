@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/supervisor"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // Labels of all that this backend makes.
@@ -24,57 +22,62 @@ const (
 // agentDir is where the volume with the agent is mounted.
 const agentDir = "/run/sandbox/bin"
 
-// A body is what the engine is told of a container.
-type body struct {
-	config *container.Config
-	host   *container.HostConfig
-}
-
 // newBody describes the container of a sandbox. agentVolume holds the agent.
-func newBody(spec backend.Spec, h Hardening, agentVolume string) body {
+func newBody(spec backend.Spec, h Hardening, agentVolume string) *api.Container {
 	workDir := spec.WorkDir
 	if workDir == "" {
 		workDir = backend.DefaultWorkDir
 	}
-	b := body{
-		config: &container.Config{
-			Image:      spec.Image,
-			Entrypoint: append([]string{agentDir + "/" + command.Name}, agentOptions(spec, h, workDir).Args()...),
-			Env:        []string{}, // programs get theirs from the agent
-			User:       fmt.Sprintf("%d:%d", backend.UID, backend.GID),
-			Hostname:   "sandbox",
-			WorkingDir: "/",
-			Labels:     map[string]string{labelRole: roleSandbox},
-			// The agent's connection. When the server is gone the engine closes its standard input, and
-			// the agent ends.
-			AttachStdin: true, AttachStdout: true, AttachStderr: true, OpenStdin: true, StdinOnce: true,
-			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
-		},
-		host: &container.HostConfig{
+	b := &api.Container{
+		Image:      spec.Image,
+		Entrypoint: append([]string{agentDir + "/" + command.Name}, agentOptions(spec, h, workDir).Args()...),
+		Env:        []string{}, // programs get theirs from the agent
+		User:       fmt.Sprintf("%d:%d", backend.UID, backend.GID),
+		Hostname:   "sandbox",
+		WorkingDir: "/",
+		Labels:     map[string]string{labelRole: roleSandbox},
+		// The agent's connection. When the server is gone the engine closes its standard input, and the
+		// agent ends.
+		AttachStdin: true, AttachStdout: true, AttachStderr: true, OpenStdin: true, StdinOnce: true,
+		Healthcheck: &api.Healthcheck{Test: []string{"NONE"}},
+		HostConfig: api.HostConfig{
 			AutoRemove:     true,
 			NetworkMode:    networkMode(spec.Network),
-			LogConfig:      container.LogConfig{Type: "none"}, // the connection is no log
+			LogConfig:      api.LogConfig{Type: "none"}, // the connection is no log
 			ReadonlyRootfs: h.ReadOnly,
+			Privileged:     h.Privileged,
 			CapDrop:        h.CapDrop,
 			SecurityOpt:    h.SecurityOpt,
-			Privileged:     h.Privileged,
-			IpcMode:        container.IPCModePrivate,
+			IpcMode:        "private",
 			ShmSize:        spec.Limits.Disk,
 			Tmpfs:          map[string]string{},
-			Mounts: []mount.Mount{{
-				Type: mount.TypeVolume, Source: agentVolume, Target: agentDir, ReadOnly: true,
-				VolumeOptions: &mount.VolumeOptions{NoCopy: true},
-			}},
-			Resources: resources(spec.Limits),
+			Mounts:         []api.Mount{agentMount(agentVolume, true)},
+			Memory:         spec.Limits.Memory,
+			MemorySwap:     spec.Limits.Memory, // both together: no swap
 		},
 	}
+	if spec.Limits.MilliCPUs > 0 {
+		const period = 100_000 // as the reference; engines take quotas from 1000
+		b.HostConfig.CPUPeriod, b.HostConfig.CPUQuota = period, max(spec.Limits.MilliCPUs*period/1000, 1000)
+	}
+	if spec.Limits.Processes > 0 {
+		most := spec.Limits.Processes + supervisor.Threads // the agent's own count, too
+		b.HostConfig.PidsLimit = &most
+	}
 	if h.Privileged {
-		b.config.User = "0:0"
+		b.User = "0:0"
 	}
 	for _, dir := range writable(workDir) {
-		b.host.Tmpfs[dir] = tmpfs(dir, spec.Limits.Disk)
+		b.HostConfig.Tmpfs[dir] = tmpfs(dir, spec.Limits.Disk)
 	}
 	return b
+}
+
+func agentMount(volume string, readOnly bool) api.Mount {
+	return api.Mount{
+		Type: "volume", Source: volume, Target: agentDir, ReadOnly: readOnly,
+		VolumeOptions: &api.VolumeOptions{NoCopy: true},
+	}
 }
 
 // agentOptions are what the agent takes care of by itself, on every engine alike.
@@ -106,22 +109,9 @@ func tmpfs(dir string, size int64) string {
 	return fmt.Sprintf("%s,size=%d,nr_inodes=%d", options, size, max(size/8192, 1024))
 }
 
-func resources(l backend.Limits) container.Resources {
-	r := container.Resources{
-		Memory:     l.Memory,
-		MemorySwap: l.Memory, // both together: no swap
-		NanoCPUs:   l.MilliCPUs * 1_000_000,
-	}
-	if l.Processes > 0 {
-		most := l.Processes + supervisor.Threads // the agent's own count, too
-		r.PidsLimit = &most
-	}
-	return r
-}
-
-func networkMode(n backend.Network) container.NetworkMode {
+func networkMode(n backend.Network) string {
 	if n == "" {
 		n = backend.NetworkNone
 	}
-	return container.NetworkMode(n)
+	return string(n)
 }

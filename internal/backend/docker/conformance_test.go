@@ -61,6 +61,7 @@ var built = func() func(string) ([]byte, error) {
 }()
 
 func TestConformance(t *testing.T) {
+	needEngine(t)
 	backendtest.Suite{
 		Open: func(t *testing.T) backend.Backend {
 			t.Helper()
@@ -68,5 +69,9 @@ func TestConformance(t *testing.T) {
 		},
 		Spec:   func(*testing.T) backend.Spec { return backend.Spec{Image: image} },
 		Python: "/usr/bin/python3",
+		Lacks: map[backendtest.Need]string{
+			backendtest.NeedDisk:   "each writable directory of a container has the limit for itself",
+			backendtest.NeedPrefix: "directories of this machine cannot be shown in containers",
+		},
 	}.Run(t)
 }

@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/client"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // stepTimeout bounds each request that makes or removes something. They are not given up when the caller
@@ -20,34 +17,34 @@ const stepTimeout = time.Minute
 var errNameTaken = errors.New("the name of the container is taken")
 
 // create makes a container, with an image that is pulled if the engine does not have it.
-func (e *engine) create(ctx context.Context, name string, b body) (id string, err error) {
+func (e *engine) create(ctx context.Context, name string, b *api.Container) (id string, err error) {
 	id, err = e.tryCreate(ctx, name, b)
-	if !cerrdefs.IsNotFound(err) {
+	if !errors.Is(err, api.ErrNotFound) {
 		return id, err
 	}
-	if err := e.pulls.pull(ctx, b.config.Image); err != nil {
+	if err := e.pulls.pull(ctx, b.Image); err != nil {
 		return "", err
 	}
 	id, err = e.tryCreate(ctx, name, b)
-	if cerrdefs.IsNotFound(err) {
+	if errors.Is(err, api.ErrNotFound) {
 		err = e.fail("create container", err)
 	}
 	return id, err
 }
 
-// tryCreate makes a container. A missing image is an error that cerrdefs.IsNotFound knows.
-func (e *engine) tryCreate(ctx context.Context, name string, b body) (string, error) {
+// tryCreate makes a container. A missing image is api.ErrNotFound.
+func (e *engine) tryCreate(ctx context.Context, name string, b *api.Container) (string, error) {
 	step, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 	defer cancel()
-	created, err := e.api.ContainerCreate(step, b.config, b.host, nil, nil, name)
+	id, err := e.api.CreateContainer(step, name, b)
 	switch {
 	case err == nil:
-		return created.ID, nil
-	case cerrdefs.IsNotFound(err):
+		return id, nil
+	case errors.Is(err, api.ErrNotFound):
 		return "", err
-	case cerrdefs.IsConflict(err):
+	case errors.Is(err, api.ErrConflict):
 		return "", errNameTaken
-	case cerrdefs.IsInvalidArgument(err):
+	case errors.Is(err, api.ErrInvalid):
 		return "", backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: create container: %w; correct the SANDBOX_ variable that asks for it", err))
 	default:
 		return "", e.fail("create container", err)
@@ -57,29 +54,33 @@ func (e *engine) tryCreate(ctx context.Context, name string, b body) (string, er
 // remove kills and removes a container and its anonymous volumes, and returns when it is gone. One that
 // is not there is fine.
 func (e *engine) remove(ctx context.Context, id string) error {
-	err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	err := e.api.RemoveContainer(ctx, id)
 	switch {
-	case err == nil, cerrdefs.IsNotFound(err):
+	case err == nil, errors.Is(err, api.ErrNotFound):
 		return nil
-	case !cerrdefs.IsConflict(err):
+	case !errors.Is(err, api.ErrConflict):
 		return e.fail("remove container "+id, err)
 	}
 	// The engine is at it: the container has ended, and is one that it removes by itself.
-	removed, failed := e.api.ContainerWait(ctx, id, container.WaitConditionRemoved)
-	select {
-	case <-removed:
-		return nil
-	case err := <-failed:
-		if cerrdefs.IsNotFound(err) {
-			return nil
-		}
+	if err := e.api.WaitRemoved(ctx, id); err != nil && !errors.Is(err, api.ErrNotFound) {
 		return e.fail("wait for the removal of container "+id, err)
 	}
+	return nil
+}
+
+// HasImage implements backend.ImageStore.
+func (b *Backend) HasImage(ctx context.Context, name string) (bool, error) {
+	e, err := b.connected(ctx)
+	if err != nil {
+		return false, err
+	}
+	has, err := e.api.HasImage(ctx, name)
+	return has, e.fail("look for image "+name, err)
 }
 
 // startError explains why a container did not start.
 func (e *engine) startError(err error) error {
-	if cerrdefs.IsNotFound(err) && !client.IsErrConnectionFailed(err) {
+	if errors.Is(err, api.ErrNotFound) {
 		return backend.Wrap(backend.ErrNotFound, fmt.Errorf("docker: start container: %w; if it is about a network, SANDBOX_NETWORK_MODE must name one that the engine has", err))
 	}
 	return e.fail("start container", err)

@@ -11,13 +11,9 @@ import (
 	"sync"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/api/types/volume"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // A delivery brings the agent to an engine, in a volume that all sandboxes mount read-only. That works
@@ -65,41 +61,27 @@ func (d *delivery) forget() {
 // fill puts the agent into the volume, unless it is there. A container that is never started holds the
 // volume for that; its name keeps two servers from filling at the same time.
 func (d *delivery) fill(ctx context.Context, name, image string, binary []byte) error {
-	api := d.engine.api
+	engine := d.engine.api
 	labels := map[string]string{labelRole: roleAgent}
-	if _, err := api.VolumeCreate(ctx, volume.CreateOptions{Name: name, Labels: labels}); err != nil {
+	if err := engine.CreateVolume(ctx, name, labels); err != nil {
 		return d.engine.fail("make volume "+name, err)
 	}
-	carrier := body{
-		config: &container.Config{Image: image, Entrypoint: []string{agentDir + "/" + command.Name}, Labels: labels},
-		host: &container.HostConfig{
-			NetworkMode: "none",
-			Mounts: []mount.Mount{{
-				Type: mount.TypeVolume, Source: name, Target: agentDir,
-				VolumeOptions: &mount.VolumeOptions{NoCopy: true},
-			}},
-		},
-	}
-	id, err := d.carry(ctx, name, carrier)
+	id, err := d.carry(ctx, name, &api.Container{
+		Image: image, Entrypoint: []string{agentDir + "/" + command.Name}, Labels: labels,
+		HostConfig: api.HostConfig{NetworkMode: "none", Mounts: []api.Mount{agentMount(name, false)}},
+	})
 	if err != nil {
 		return err
 	}
 	defer d.engine.remove(context.WithoutCancel(ctx), id) //nolint:errcheck // the next server removes it
-	_, err = api.ContainerStatPath(ctx, id, agentDir+"/"+ready)
-	if err == nil {
-		return nil
-	}
-	if !cerrdefs.IsNotFound(err) {
+	if filled, err := engine.HasPath(ctx, id, agentDir+"/"+ready); err != nil || filled {
 		return d.engine.fail("look into volume "+name, err)
 	}
 	archive, err := packAgent(binary)
 	if err != nil {
 		return err
 	}
-	if err := api.CopyToContainer(ctx, id, agentDir, bytes.NewReader(archive), container.CopyToContainerOptions{}); err != nil {
-		return d.engine.fail("copy the agent into volume "+name, err)
-	}
-	return nil
+	return d.engine.fail("copy the agent into volume "+name, engine.CopyIn(ctx, id, agentDir, bytes.NewReader(archive)))
 }
 
 const (
@@ -110,7 +92,7 @@ const (
 )
 
 // carry makes the container that holds the volume.
-func (d *delivery) carry(ctx context.Context, name string, carrier body) (id string, err error) {
+func (d *delivery) carry(ctx context.Context, name string, carrier *api.Container) (id string, err error) {
 	for deadline := time.Now().Add(carryTimeout); ; {
 		id, err = d.engine.create(ctx, name, carrier)
 		if !errors.Is(err, errNameTaken) {
@@ -153,8 +135,11 @@ func packAgent(binary []byte) ([]byte, error) {
 	return packed.Bytes(), nil
 }
 
-// fail gives an error of the engine its kind.
+// fail gives an error of the engine its kind; nil stays nil.
 func (e *engine) fail(step string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if ctxErr := contextError(err); ctxErr != nil {
 		return ctxErr
 	}

@@ -42,4 +42,7 @@ type Hardening struct {
 	Filter bool
 }
 
-var _ backend.Backend = (*Backend)(nil)
+var (
+	_ backend.Backend    = (*Backend)(nil)
+	_ backend.ImageStore = (*Backend)(nil)
+)

@@ -1,19 +1,18 @@
 package docker
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/docker/docker/client"
-	"github.com/docker/go-connections/tlsconfig"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // An Endpoint says where the engine is, in the words of Docker's own client. Its zero value means: look
@@ -90,7 +89,7 @@ func (a *address) shown() string {
 // Desktop, Colima, Rancher Desktop and OrbStack. Only sockets that are there count.
 func (e Endpoint) usual() []address {
 	if runtime.GOOS == "windows" {
-		return []address{{host: client.DefaultDockerHost, from: "the usual pipe"}}
+		return []address{{host: "npipe:////./pipe/docker_engine", from: "the usual pipe"}}
 	}
 	paths := []string{"/var/run/docker.sock"}
 	if e.RuntimeDir != "" {
@@ -121,33 +120,48 @@ func (e Endpoint) configDir() string {
 }
 
 // open returns a client for the address. It connects to nothing yet.
-func (a *address) open(apiVersion string) (*client.Client, error) {
-	var options []client.Opt
-	if a.certs != "" {
-		name := func(file string) string { return filepath.Join(a.certs, file) }
-		config, err := tlsconfig.Client(tlsconfig.Options{
-			CAFile: name("ca.pem"), CertFile: name("cert.pem"), KeyFile: name("key.pem"),
-			InsecureSkipVerify: !a.verify, ExclusiveRootPools: true,
-		})
+func (a *address) open() (*api.Client, error) {
+	scheme, rest, _ := strings.Cut(a.host, "://")
+	at := api.Address{Network: scheme, Path: rest}
+	switch scheme {
+	case "http", "https":
+		at.Network = "tcp"
+	case "npipe":
+		at.Path = strings.ReplaceAll(rest, "/", `\`)
+	}
+	if at.Network == "tcp" {
+		at.Path, _, _ = strings.Cut(at.Path, "/")
+	}
+	if a.certs != "" && at.Network == "tcp" {
+		config, err := a.tls()
 		if err != nil {
 			return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: read the certificates in %s: %w; DOCKER_CERT_PATH must hold ca.pem, cert.pem and key.pem", a.from, a.certs, err))
 		}
-		options = append(options, client.WithHTTPClient(&http.Client{
-			Transport:     &http.Transport{TLSClientConfig: config},
-			CheckRedirect: client.CheckRedirect,
-		}))
+		at.TLS = config
 	}
-	options = append(options, client.WithHost(a.host))
-	if apiVersion != "" {
-		options = append(options, client.WithVersion(apiVersion))
-	} else {
-		options = append(options, client.WithAPIVersionNegotiation())
-	}
-	api, err := client.NewClientWithOpts(options...)
+	return api.New(at), nil
+}
+
+// tls reads the certificates. Where the engine's own is checked, only those that ca.pem has signed count.
+func (a *address) tls() (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(filepath.Join(a.certs, "cert.pem"), filepath.Join(a.certs, "key.pem"))
 	if err != nil {
-		return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: %w", a.from, err))
+		return nil, err
 	}
-	return api, nil
+	config := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		Certificates:       []tls.Certificate{pair},
+		InsecureSkipVerify: !a.verify, //nolint:gosec // as Docker does without DOCKER_TLS_VERIFY; a warning says so
+	}
+	ca, err := os.ReadFile(filepath.Join(a.certs, "ca.pem"))
+	if err != nil {
+		return nil, err
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(ca) {
+		return nil, errors.New("ca.pem holds no certificate")
+	}
+	return config, nil
 }
 
 var errNoSocket = errors.New("no socket of an engine in the usual places")

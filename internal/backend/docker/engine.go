@@ -8,17 +8,11 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/docker/docker/api/types/system"
-	"github.com/docker/docker/api/types/versions"
-	"github.com/docker/docker/client"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
-// minAPI is the oldest version of the API that is spoken: that of Docker 20.10.
-const minAPI = "1.41"
-
-// searchTimeout bounds the wait for one of the usual places, callTimeout that for an engine to say what
+// searchTimeout bounds the wait for one of the usual places, helloTimeout that for an engine to say what
 // it is: one that hangs accepts connections all the same.
 const (
 	searchTimeout = 2 * time.Second
@@ -27,7 +21,7 @@ const (
 
 // An engine is a Docker engine that has answered.
 type engine struct {
-	api   *client.Client
+	api   *api.Client
 	where address
 	log   *slog.Logger
 	// arch is the processor in Go's notation.
@@ -70,30 +64,28 @@ func connect(ctx context.Context, o Options) (*engine, error) {
 func (a *address) connect(ctx context.Context, o Options, timeout time.Duration) (*engine, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
 	defer cancel()
-	api, err := a.open(o.Endpoint.APIVersion)
+	client, err := a.open()
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{api: api, where: *a, log: o.Logger}
-	if err := e.greet(ctx); err != nil {
+	if a.certs != "" && !a.verify {
+		o.Logger.WarnContext(ctx, "the certificate of the engine is not checked; set DOCKER_TLS_VERIFY=1", "engine", a.shown())
+	}
+	e := &engine{api: client, where: *a, log: o.Logger}
+	if err := e.greet(ctx, o.Endpoint.APIVersion); err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			err = backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: %s: %w; is the engine overloaded or stopped?", a.shown(), cause))
 		}
-		return nil, errors.Join(err, api.Close())
+		client.Close()
+		return nil, err
 	}
 	return e, nil
 }
 
 // greet asks the engine for its version and its abilities.
-func (e *engine) greet(ctx context.Context) error {
-	if _, err := e.api.Ping(ctx); err != nil {
+func (e *engine) greet(ctx context.Context, version string) error {
+	if err := e.api.Hello(ctx, version); err != nil {
 		return e.unreachable(err)
-	}
-	if _, err := e.api.ServerVersion(ctx); err != nil { // the ping of an engine that is too new or too old succeeds
-		return e.unreachable(err)
-	}
-	if version := e.api.ClientVersion(); versions.LessThan(version, minAPI) {
-		return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: the engine at %s speaks API %s, and %s is needed; update it to Docker 20.10 or later", e.where.shown(), version, minAPI))
 	}
 	info, err := e.api.Info(ctx)
 	if err != nil {
@@ -123,7 +115,7 @@ func goArch(machine string) string {
 
 // capabilities says what the engine enforces. A rootless one without delegated control groups accepts
 // limits, and has none.
-func capabilities(info system.Info) backend.Capabilities {
+func capabilities(info api.Info) backend.Capabilities {
 	groups := info.CgroupDriver != "none"
 	return backend.Capabilities{
 		Isolation: "container", Images: true, HostNetwork: true,
@@ -138,13 +130,19 @@ func (e *engine) unreachable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "let this user use the socket: sudo usermod -aG docker \"$USER\", then log in again"
-	case !client.IsErrConnectionFailed(err) && !errors.Is(err, fs.ErrNotExist):
-		remedy = "look into the engine's log"
+	case !unconnected(err):
+		remedy = "check what listens there, and which version it has: docker version"
 	}
 	return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: the engine at %s (from %s): %w; %s", e.where.shown(), e.where.from, err, remedy))
 }
 
-func (e *engine) close() error {
+// unconnected reports whether the engine could not even be reached.
+func unconnected(err error) bool {
+	_, ok := errors.AsType[*api.ConnectionError](err)
+	return ok
+}
+
+func (e *engine) close() {
 	e.fates.stop()
-	return e.api.Close()
+	e.api.Close()
 }

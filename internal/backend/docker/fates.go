@@ -5,8 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker/docker/api/types/events"
-	"github.com/docker/docker/api/types/filters"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // fates remember what the engine tells of the ends of containers: one that was killed for lack of memory
@@ -37,7 +36,9 @@ func watch(e *engine) *fates {
 	go func() {
 		defer close(f.done)
 		for ctx.Err() == nil {
-			f.listen(ctx)
+			_ = f.engine.api.Events(ctx, api.Filters{
+				"type": {"container"}, "label": {labelRole + "=" + roleSandbox}, "event": {"oom", "die"},
+			}, f.note) // the engine has hung up; it may come back
 			select {
 			case <-ctx.Done():
 			case <-time.After(listenAgain):
@@ -47,33 +48,15 @@ func watch(e *engine) *fates {
 	return f
 }
 
-func (f *fates) listen(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	messages, failed := f.engine.api.Events(ctx, events.ListOptions{Filters: filters.NewArgs(
-		filters.Arg("type", string(events.ContainerEventType)),
-		filters.Arg("label", labelRole+"="+roleSandbox),
-		filters.Arg("event", string(events.ActionOOM)), filters.Arg("event", string(events.ActionDie)),
-	)})
-	for {
-		select {
-		case m := <-messages:
-			f.note(m)
-		case <-failed:
-			return
-		}
-	}
-}
-
-func (f *fates) note(m events.Message) {
+func (f *fates) note(m api.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fate := f.of[m.Actor.ID]
 	switch {
 	case fate == nil:
-	case m.Action == events.ActionOOM:
+	case m.Action == "oom":
 		fate.oom = true
-	case m.Action == events.ActionDie:
+	case m.Action == "die":
 		select {
 		case <-fate.died:
 		default:

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/client"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -74,8 +72,8 @@ func (e *engine) giveUp(ctx context.Context, id string) {
 type agent struct {
 	engine    *engine
 	container string
-	stream    *stream
 	client    *client.Client
+	remarks   remarks
 }
 
 // boot starts the container and connects to its agent.
@@ -85,13 +83,12 @@ func (a *agent) boot(ctx context.Context) error {
 	}
 	step, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTimeout)
 	defer cancel()
-	hijacked, err := a.engine.api.ContainerAttach(step, a.container, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	stream, err := a.engine.api.Attach(step, a.container, &a.remarks)
 	if err != nil {
 		return a.engine.fail("attach to container", err)
 	}
-	a.stream = newStream(hijacked)
-	if err := a.engine.api.ContainerStart(step, a.container, container.StartOptions{}); err != nil {
-		_ = a.stream.Close()
+	if err := a.engine.api.StartContainer(step, a.container); err != nil {
+		_ = stream.Close()
 		if strings.Contains(err.Error(), command.Name) {
 			return errors.Join(errNoAgent, a.engine.startError(err))
 		}
@@ -99,8 +96,8 @@ func (a *agent) boot(ctx context.Context) error {
 	}
 	greeting, cancel := context.WithTimeout(ctx, greetTimeout)
 	defer cancel()
-	if a.client, err = client.New(greeting, a.stream); err != nil {
-		if remarks := a.stream.remarks.String(); remarks != "" {
+	if a.client, err = client.New(greeting, stream); err != nil {
+		if remarks := a.remarks.String(); remarks != "" {
 			err = fmt.Errorf("%w: %s", err, remarks)
 		}
 		return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: %w", err))
@@ -116,7 +113,7 @@ func (a *agent) Counters() (backend.Counters, error) { return backend.Counters{}
 
 // Autopsy implements launch.Agent.
 func (a *agent) Autopsy(ctx context.Context) (outOfMemory bool, remark string) {
-	return a.engine.fates.outOfMemory(ctx, a.container), a.stream.remarks.String()
+	return a.engine.fates.outOfMemory(ctx, a.container), a.remarks.String()
 }
 
 // Destroy implements launch.Agent.

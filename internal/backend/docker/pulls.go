@@ -2,18 +2,14 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
-	cerrdefs "github.com/containerd/errdefs"
-	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/client"
 	"golang.org/x/sync/singleflight"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 // pullTimeout bounds the download of an image.
@@ -57,37 +53,17 @@ func (p *pulls) pull(ctx context.Context, ref string) error {
 }
 
 func (e *engine) download(ctx context.Context, ref string) error {
-	answer, err := e.api.ImagePull(ctx, ref, image.PullOptions{})
-	if err == nil {
-		err = errors.Join(progress(answer), answer.Close())
-	}
+	err := e.api.Pull(ctx, ref)
 	if err == nil {
 		return nil
 	}
 	kind := backend.ErrUnavailable
-	if cerrdefs.IsNotFound(err) {
+	if errors.Is(err, api.ErrNotFound) {
 		kind = backend.ErrNotFound
 	}
 	remedy := "check the name, or load it into the engine (docker load, docker import) and name it with SANDBOX_IMAGE_<LANGUAGE>"
-	if client.IsErrConnectionFailed(err) {
+	if unconnected(err) {
 		remedy = "start Docker again"
 	}
 	return backend.Wrap(kind, fmt.Errorf("docker: image %s is not there, and downloading it failed: %w; %s", ref, err, remedy))
-}
-
-// progress reads what the engine says of a download, to its end. A failure is among it.
-func progress(r io.Reader) error {
-	for messages := json.NewDecoder(r); ; {
-		var message struct {
-			Error string `json:"error"`
-		}
-		switch err := messages.Decode(&message); {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case message.Error != "":
-			return errors.New(message.Error)
-		}
-	}
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 )
 
 const (
@@ -23,10 +22,7 @@ const (
 func (e *engine) tidy() {
 	ctx, cancel := context.WithTimeout(context.Background(), tidyTimeout)
 	defer cancel()
-	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
-		filters.Arg("label", labelRole),
-		filters.Arg("status", "created"), filters.Arg("status", "exited"), filters.Arg("status", "dead"),
-	)})
+	list, err := e.api.Containers(ctx, api.Filters{"label": {labelRole}, "status": {"created", "exited", "dead"}})
 	if err != nil {
 		e.log.WarnContext(ctx, "look for containers of dead servers", "error", err)
 		return

@@ -152,18 +152,21 @@ func (s *Set) Close(ctx context.Context) error {
 	for cancel := range s.launches {
 		(*cancel)(errClosing)
 	}
+	waiting := len(s.launches)
 	s.mu.Unlock()
 
-	settled := make(chan struct{})
-	go func() {
-		s.pending.Wait()
-		close(settled)
-	}()
 	var errs []error
-	select {
-	case <-settled:
-	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("%s: wait for sandboxes that are being made: %w", s.name, ctx.Err()))
+	if waiting > 0 {
+		settled := make(chan struct{})
+		go func() {
+			s.pending.Wait()
+			close(settled)
+		}()
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("%s: wait for %d sandboxes that are being made: %w", s.name, waiting, ctx.Err()))
+		}
 	}
 
 	s.mu.Lock()
