@@ -20,7 +20,8 @@ type Backend struct {
 	mu     sync.Mutex
 	closed bool
 	engine *engine // once it has answered
-	tidied sync.WaitGroup
+	// stopTidying ends the search for what dead servers left, which runs beside the first calls.
+	stopTidying func()
 }
 
 // New returns a backend.
@@ -66,11 +67,14 @@ func (b *Backend) connected(ctx context.Context) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.pulls = newPulls(e)
+	e.pulls = newPulls(e) //nolint:contextcheck // a download outlives the request that began it
 	e.agents = &delivery{engine: e, agent: b.options.Agent}
-	e.fates = watch(e)
+	e.fates = watch(e) //nolint:contextcheck // as long as the backend lives
 	b.engine = e
-	b.tidied.Go(e.tidy)
+	life, stop := context.WithCancel(context.WithoutCancel(ctx)) // it goes on when this request has ended
+	var tidying sync.WaitGroup
+	tidying.Go(func() { e.tidy(life) })
+	b.stopTidying = func() { stop(); tidying.Wait() }
 	return e, nil
 }
 
@@ -99,7 +103,7 @@ func (b *Backend) Close(ctx context.Context) error {
 	}
 	e.pulls.stop()
 	err := b.sandboxes.Close(ctx)
-	b.tidied.Wait()
+	b.stopTidying()
 	e.close()
 	return err
 }

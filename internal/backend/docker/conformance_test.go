@@ -48,7 +48,7 @@ var built = func() func(string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }()
 		name := filepath.Join(dir, "sandbox-agent")
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", name, "../../../cmd/sandbox-agent")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)

@@ -3,11 +3,14 @@ package docker_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -152,10 +155,14 @@ func TestVolumeRemoved(t *testing.T) {
 	if err := create(t, b, backend.Spec{Image: image}).Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	remove := exec.Command("sh", "-c", `docker volume ls -q --filter label=llm-sandbox.role=agent | xargs -r docker volume rm`)
-	remove.Env = append(os.Environ(), "DOCKER_HOST="+host())
-	if out, err := remove.CombinedOutput(); err != nil {
-		t.Skipf("another test uses the volume: %s", out)
+	agent, err := agentBinary(runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(agent)
+	volume := fmt.Sprintf("llm-sandbox-agent-%s-%x", runtime.GOARCH, sum[:6])
+	if out, err := exec.CommandContext(t.Context(), "docker", "--host", host(), "volume", "rm", volume).CombinedOutput(); err != nil {
+		t.Fatalf("remove the volume: %v, %s", err, out)
 	}
 	prints(t, create(t, b, backend.Spec{Image: image}), "again")
 }
@@ -193,13 +200,24 @@ func TestTidy(t *testing.T) {
 		}
 		return list[0].State
 	}
-	for deadline := time.Now().Add(20 * time.Second); state("ended") != "gone"; {
-		next := docker.New(options(t))
-		if err := errors.Join(next.Probe(t.Context()), next.Close(t.Context())); err != nil {
-			t.Fatal(err)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
+		if now := state("ended"); now == "exited" || now == "gone" { // servers of other tests tidy as well
+			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("a container of a dead server is still %s", state("ended"))
+			t.Fatalf("the container of a dead server is %s", state("ended"))
+		}
+	}
+	next := docker.New(options(t))
+	defer next.Close(context.WithoutCancel(t.Context()))
+	if err := next.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); state("ended") != "gone"; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("the container of a dead server is still %s", state("ended"))
 		}
 	}
 	for _, name := range []string{"young", "stranger"} {

@@ -33,7 +33,7 @@ func newPulls(e *engine) *pulls {
 // pull returns when the engine has the image. A download goes on when the caller that began it has gone:
 // the next one wants it, too.
 func (p *pulls) pull(ctx context.Context, ref string) error {
-	done := p.flight.DoChan(ref, func() (any, error) {
+	done := p.flight.DoChan(ref, func() (any, error) { //nolint:contextcheck // it outlives ctx
 		ctx, cancel := p.life()
 		defer cancel()
 		p.engine.log.InfoContext(ctx, "downloading an image", "image", ref, "engine", p.engine.where.shown())

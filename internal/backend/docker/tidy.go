@@ -19,10 +19,13 @@ const (
 // A running one is never touched: its agent ends with the connection to its server, so that it has one.
 // One that has ended removes itself; what has not, was kept by an engine that broke down. One that was
 // made and not started for long has lost its server in between.
-func (e *engine) tidy() {
-	ctx, cancel := context.WithTimeout(context.Background(), tidyTimeout)
+func (e *engine) tidy(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
 	defer cancel()
 	list, err := e.api.Containers(ctx, api.Filters{"label": {labelRole}, "status": {"created", "exited", "dead"}})
+	if ctx.Err() != nil {
+		return
+	}
 	if err != nil {
 		e.log.WarnContext(ctx, "look for containers of dead servers", "error", err)
 		return
@@ -31,7 +34,7 @@ func (e *engine) tidy() {
 		if c.State == "created" && e.age(c.Created) < abandonedAfter {
 			continue
 		}
-		if err := e.remove(ctx, c.ID); err != nil {
+		if err := e.remove(ctx, c.ID); err != nil && ctx.Err() == nil {
 			e.log.WarnContext(ctx, "remove a container of a dead server", "container", c.ID, "error", err)
 		}
 	}
