@@ -256,9 +256,9 @@ func TestDoctorForPeople(t *testing.T) {
 			`(?m)^  in a sandbox +user 1000, no capabilities`,
 			`(?m)^  python +3\.\d+\.\d+ +\d+\.\d\d s  /`,
 		}},
-		{"no such backend and no cache", []string{"BACKEND=docker", "SANDBOX_CACHE_DIR=/dev/null/x"}, 1, []string{
+		{"no such backend and no cache", []string{"BACKEND=podman", "SANDBOX_CACHE_DIR=/dev/null/x"}, 1, []string{
 			`(?m)^Cache /dev/null/x: cannot be used$`, `SANDBOX_CACHE_DIR`,
-			`(?m)^  BACKEND=docker: this build has no docker backend`, `(?m)^Backend native: works, but BACKEND names another$`,
+			`(?m)^  BACKEND=podman: this build has no podman backend`, `(?m)^Backend native: works, but BACKEND names another$`,
 		}},
 		{"a setting it cannot honour", []string{"SANDBOX_PRIVILEGED=1"}, 1, []string{
 			`(?m)^Backend native: does not work$`, `(?m)^  native: SANDBOX_PRIVILEGED=true: `,
