@@ -23,7 +23,7 @@ need() {
 	fi
 }
 
-has() { command -v "$1"; }
+has() { PATH=$PATH:/usr/sbin:/sbin command -v "$1"; }
 python_module() { /usr/bin/python3 -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)"; }
 r_package() { [ -d "/usr/lib/R/site-library/$1" ] || [ -d "/usr/lib/R/library/$1" ]; }
 
@@ -62,12 +62,14 @@ for_test() {
 	need npm "the MCP client of the TypeScript SDK" has npm
 	need default-jdk-headless "the language Java" has javac
 	need g++ "the language C++" has g++
+	# Only root can start an engine for the tests. Debian's packages start services where there is systemd.
+	[ "$(id -u)" -eq 0 ] || return 0
 	need docker.io "the engine of the tests of docker" has dockerd
 	need iptables "Docker" has iptables
 	need debootstrap "the image of the tests of docker" has debootstrap
 	need docker-registry "tests that download an image" has docker-registry
 	need openssl "tests of Docker over TLS" has openssl
-	need procps "ending the engine of the tests" has pgrep
+	need procps "ending the engine of the tests" has ps
 }
 
 case $purpose in

@@ -10,6 +10,7 @@
 # an engine of the machine's own goes on beside it. Beside it runs a registry on loopback. What takes long,
 # the base image, is made once with debootstrap and kept in /var/cache by the content of this script.
 set -euo pipefail
+shopt -s inherit_errexit
 
 run=/run/llm-sandbox-mcp-test
 state=/var/lib/llm-sandbox-mcp-test
@@ -18,27 +19,40 @@ socket=$run/docker.sock
 tls_port=32376
 registry_port=32500
 
-docker() { /usr/bin/docker --host "unix://$socket" "$@"; }
+docker() { env -u DOCKER_TLS_VERIFY -u DOCKER_CERT_PATH -u DOCKER_CONTEXT docker --host "unix://$socket" "$@"; }
 
-# Of all that an engine starts, each process has one of the two directories in its command line.
-processes() { pgrep -f -- "($run|$state)/" | grep -vx -e $$ -e "$BASHPID" || true; }
+# processes prints the ids of those that belong to the engine: by their names, and by one of the two
+# directories in their command lines. Everything else on the machine is left alone.
+processes() {
+	ps -eo pid=,comm=,args= | awk -v a="$run/" -v b="$state/" \
+		'$2 ~ /^(dockerd|containerd|docker-registry|docker-proxy|runc)/ && (index($0, a) || index($0, b)) { print $1 }'
+}
+
+# daemon prints the id of the engine's own process, if it runs.
+daemon() { for pid in $(processes); do [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] && echo "$pid"; done || true; }
 
 stop() {
-	local pid mount
-	for pid in $(pgrep -x dockerd | grep -xF "$(processes)" || true); do
+	local pid
+	for pid in $(daemon); do
 		kill "$pid" 2>/dev/null || true
 	done
-	for _ in $(seq 100); do
-		[ -z "$(pgrep -x dockerd | grep -xF "$(processes)" || true)" ] && break
+	for _ in $(seq 150); do # it gives containers ten seconds
+		[ -z "$(daemon)" ] && break
 		sleep 0.1
 	done
 	for pid in $(processes); do
 		kill -9 "$pid" 2>/dev/null || true
 	done
-	for mount in $(awk -v a="$run/" -v b="$state/" 'index($5, a) == 1 || index($5, b) == 1 { print $5 }' /proc/self/mountinfo | sort -r); do
+	unmount "$run/" "$state/"
+	rm -rf --one-file-system "$run" "$state"
+}
+
+# unmount takes away what is mounted below two directories.
+unmount() {
+	local mount
+	for mount in $(awk -v a="$1" -v b="$2" 'index($5, a) == 1 || index($5, b) == 1 { print $5 }' /proc/self/mountinfo | sort -r); do
 		umount -l "$mount" 2>/dev/null || true
 	done
-	rm -rf "$run" "$state"
 }
 
 # base_image prints the path of an archive of Debian with Python.
@@ -47,6 +61,8 @@ base_image() {
 	made=$cache/python-$(sha256sum "${BASH_SOURCE[0]}" | cut -c1-12).tar
 	if [ ! -e "$made" ]; then
 		mkdir -p "$cache"
+		unmount "$cache/" "$cache/" # an earlier run may have ended in the middle
+		rm -rf --one-file-system "$cache"/root.*
 		root=$(mktemp -d "$cache/root.XXXXXX")
 		mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' | head -n 1)
 		# shellcheck disable=SC1091
@@ -54,7 +70,7 @@ base_image() {
 			"$root" "$mirror" >"$cache/debootstrap.log" 2>&1 || { tail -n 20 "$cache/debootstrap.log" >&2; exit 1; }
 		rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
 		tar -C "$root" -cf "$made.part" .
-		rm -rf "$cache"/root.* "$cache"/python-*.tar
+		rm -rf --one-file-system "$cache"/root.* "$cache"/python-*.tar
 		mv "$made.part" "$made"
 	fi
 	echo "$made"
@@ -93,8 +109,15 @@ start() {
 		http: {addr: "127.0.0.1:$registry_port"}
 	END
 	setsid docker-registry serve "$run/registry.yml" >"$run/registry.log" 2>&1 </dev/null &
-	setsid dockerd --data-root "$state/docker" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
-		--bridge none --iptables=false --ip-forward=false --ip-masq=false \
+	# A containerd of its own: with the machine's, two engines would share containers.
+	setsid containerd --root "$state/containerd" --state "$run/containerd" --address "$run/containerd.sock" \
+		>"$run/containerd.log" 2>&1 </dev/null &
+	for _ in $(seq 100); do
+		[ -S "$run/containerd.sock" ] && break
+		sleep 0.1
+	done
+	setsid dockerd --containerd "$run/containerd.sock" --data-root "$state/docker" --exec-root "$run/exec" --pidfile "$run/docker.pid" \
+		--bridge none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false \
 		-H "unix://$socket" -H "tcp://127.0.0.1:$tls_port" --tlsverify --tlscacert "$run/certs/engine/ca.pem" \
 		--tlscert "$run/certs/engine/cert.pem" --tlskey "$run/certs/engine/key.pem" >"$run/docker.log" 2>&1 </dev/null &
 	for _ in $(seq 300); do
@@ -128,10 +151,12 @@ stop) stop ;;
 env) environment ;;
 run)
 	shift
-	if [ "$(id -u)" -ne 0 ] || ! command -v dockerd debootstrap docker-registry >/dev/null; then
-		echo "test-docker: only root can start an engine, with dockerd, debootstrap and docker-registry; going on without it" >&2
-		exec "$@"
-	fi
+	for program in dockerd debootstrap docker-registry openssl; do
+		if [ "$(id -u)" -ne 0 ] || ! command -v "$program" >/dev/null; then
+			echo "test-docker: going on without an engine: it takes root and $program" >&2
+			exec "$@"
+		fi
+	done
 	trap stop EXIT
 	start
 	env $(environment) "$@"

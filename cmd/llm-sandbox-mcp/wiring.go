@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/binary"
@@ -93,7 +95,8 @@ func withoutEffect(cfg *config.Config, b backend.Backend) []string {
 // images are the images that the settings name, by the name of the language.
 func images(cfg *config.Config, log *slog.Logger) map[string]string {
 	chosen := map[string]string{}
-	for name, image := range cfg.Engines.Images {
+	for _, name := range slices.Sorted(maps.Keys(cfg.Engines.Images)) {
+		image := cfg.Engines.Images[name]
 		language, err := lang.Builtin().Lookup(name)
 		if err != nil {
 			log.Warn("no such language", "variable", "SANDBOX_IMAGE_"+strings.ToUpper(name), "error", err)

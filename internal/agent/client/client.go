@@ -70,9 +70,6 @@ func remark(conn io.ReadCloser, beginning []byte) string {
 // Close ends the connection; the supervisor then kills all it has started.
 func (c *Client) Close() error { return c.session.Close() }
 
-// Done is closed when the connection is gone.
-func (c *Client) Done() <-chan struct{} { return c.session.CloseChan() }
-
 // A call is one operation: a stream that begins with a request.
 type call struct {
 	stream *yamux.Stream

@@ -23,6 +23,8 @@ type Options struct {
 	WorkDir string
 	// Filter has the agent put the built-in system call filter over itself and all programs.
 	Filter bool
+	// Privileged lets programs gain privileges from set-user-id files, if there are any to gain.
+	Privileged bool
 	// OpenFiles and FileSize are limits of each process, see [backend.Limits]; 0 means none.
 	OpenFiles, FileSize int64
 	// Disk are the directories that are looked at when a program has failed: a full one explains it.
@@ -34,6 +36,9 @@ func (o Options) Args() []string {
 	args := []string{"-dir", o.WorkDir}
 	if o.Filter {
 		args = append(args, "-filter")
+	}
+	if o.Privileged {
+		args = append(args, "-privileged")
 	}
 	if o.OpenFiles > 0 {
 		args = append(args, "-open-files", strconv.FormatInt(o.OpenFiles, 10))
@@ -68,6 +73,7 @@ func parse(args []string, stderr io.Writer) (o Options, version bool, err error)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.WorkDir, "dir", backend.DefaultWorkDir, "start programs in this `directory`")
 	flags.BoolVar(&o.Filter, "filter", false, "refuse the system calls that programs do not need")
+	flags.BoolVar(&o.Privileged, "privileged", false, "let programs gain privileges")
 	flags.Int64Var(&o.OpenFiles, "open-files", 0, "the most files that a process may have open")
 	flags.Int64Var(&o.FileSize, "file-size", 0, "the largest file in `bytes` that a process may write")
 	flags.BoolVar(&version, "version", false, "print the version of the protocol")

@@ -15,7 +15,7 @@ func TestOptionsCrossTheCommandLine(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]command.Options{
 		"least": {WorkDir: "/sandbox"},
-		"most":  {WorkDir: "/a b", Filter: true, OpenFiles: 64, FileSize: 1 << 40, Disk: []string{"/tmp", "/dev/shm"}},
+		"most":  {WorkDir: "/a b", Filter: true, Privileged: true, OpenFiles: 64, FileSize: 1 << 40, Disk: []string{"/tmp", "/dev/shm"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

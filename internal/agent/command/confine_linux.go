@@ -2,14 +2,15 @@ package command
 
 import (
 	"fmt"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/seccomp"
 )
 
-// confine sets the limits of this process, which programs inherit, and gives up the system calls that
-// they do not need.
+// confine sets the limits of this process, which programs inherit, and gives up the privileges and the
+// system calls that they do not need.
 func confine(o Options) error {
 	for _, limit := range []struct {
 		resource int
@@ -30,6 +31,11 @@ func confine(o Options) error {
 		own.Cur = own.Max
 		if err := unix.Setrlimit(limit.resource, &own); err != nil {
 			return fmt.Errorf("limit %s to %d: %w", limit.name, own.Max, err)
+		}
+	}
+	if !o.Privileged {
+		if _, _, errno := syscall.AllThreadsSyscall6(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0); errno != 0 {
+			return fmt.Errorf("set no_new_privs: %w", errno)
 		}
 	}
 	if !o.Filter {

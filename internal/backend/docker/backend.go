@@ -117,8 +117,17 @@ func check(spec backend.Spec) error {
 		return backend.Wrap(backend.ErrUnsupported, fmt.Errorf("docker: runtime %s: containers have the runtimes of their image; name an image", spec.Runtime))
 	case spec.Prefix != "" || spec.Scratch != "":
 		return backend.Wrap(backend.ErrUnsupported, fmt.Errorf("docker: prefix %s: directories of this machine cannot be shown in containers", spec.Prefix+spec.Scratch))
-	case spec.WorkDir != "" && (!path.IsAbs(spec.WorkDir) || path.Clean(spec.WorkDir) != spec.WorkDir || spec.WorkDir == "/" || strings.HasPrefix(spec.WorkDir, "/proc") || strings.HasPrefix(spec.WorkDir, "/sys") || strings.HasPrefix(spec.WorkDir, "/dev")):
+	case spec.WorkDir != "" && !workable(spec.WorkDir):
 		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: working directory %s: choose an absolute path that is not part of the system, such as %s", spec.WorkDir, backend.DefaultWorkDir))
 	}
 	return nil
+}
+
+// workable reports whether dir can be a file system of its own in a container.
+func workable(dir string) bool {
+	if !path.IsAbs(dir) || path.Clean(dir) != dir || dir == "/" {
+		return false
+	}
+	top, _, _ := strings.Cut(dir[1:], "/")
+	return top != "proc" && top != "sys" && top != "dev"
 }

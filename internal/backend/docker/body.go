@@ -2,6 +2,7 @@ package docker
 
 import (
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
@@ -22,8 +23,9 @@ const (
 // agentDir is where the volume with the agent is mounted.
 const agentDir = "/run/sandbox/bin"
 
-// newBody describes the container of a sandbox. agentVolume holds the agent.
-func newBody(spec backend.Spec, h Hardening, agentVolume string) *api.Container {
+// newBody describes the container of a sandbox. agentVolume holds the agent, volumes are the directories
+// that the image has volumes for.
+func newBody(spec backend.Spec, h Hardening, agentVolume string, volumes []string) *api.Container {
 	workDir := spec.WorkDir
 	if workDir == "" {
 		workDir = backend.DefaultWorkDir
@@ -67,7 +69,9 @@ func newBody(spec backend.Spec, h Hardening, agentVolume string) *api.Container 
 	if h.Privileged {
 		b.User = "0:0"
 	}
-	for _, dir := range writable(workDir) {
+	for _, dir := range slices.Concat(writable(workDir), volumes) {
+		// A volume of the image would be without limit, on the engine's disk.
+		dir = path.Clean(dir)
 		b.HostConfig.Tmpfs[dir] = tmpfs(dir, spec.Limits.Disk)
 	}
 	return b
@@ -83,11 +87,12 @@ func agentMount(volume string, readOnly bool) api.Mount {
 // agentOptions are what the agent takes care of by itself, on every engine alike.
 func agentOptions(spec backend.Spec, h Hardening, workDir string) command.Options {
 	return command.Options{
-		WorkDir:   workDir,
-		Filter:    h.Filter && !h.Privileged,
-		OpenFiles: spec.Limits.OpenFiles,
-		FileSize:  spec.Limits.FileSize,
-		Disk:      slices.Concat(writable(workDir), []string{"/dev/shm"}),
+		WorkDir:    workDir,
+		Filter:     h.Filter && !h.Privileged,
+		Privileged: h.Privileged,
+		OpenFiles:  spec.Limits.OpenFiles,
+		FileSize:   spec.Limits.FileSize,
+		Disk:       slices.Concat(writable(workDir), []string{"/dev/shm"}),
 	}
 }
 

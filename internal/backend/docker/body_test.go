@@ -31,7 +31,7 @@ func TestBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := docker.Body(test.spec, test.hardening, "agents")
+			got, err := docker.Body(test.spec, test.hardening, "agents", "/data", "/tmp/")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -43,7 +45,7 @@ func (e *engine) tryCreate(ctx context.Context, name string, b *api.Container) (
 	case errors.Is(err, api.ErrNotFound):
 		return "", err
 	case errors.Is(err, api.ErrConflict):
-		return "", errNameTaken
+		return "", fmt.Errorf("%w: %w", errNameTaken, e.fail("create container", err))
 	case errors.Is(err, api.ErrInvalid):
 		return "", backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: create container: %w; correct the SANDBOX_ variable that asks for it", err))
 	default:
@@ -68,14 +70,37 @@ func (e *engine) remove(ctx context.Context, id string) error {
 	return nil
 }
 
+// volumesOf returns the directories that an image has volumes for, once the engine has the image.
+func (e *engine) volumesOf(ctx context.Context, name string) ([]string, error) {
+	if known, ok := e.images.Load(name); ok {
+		return known.([]string), nil
+	}
+	image, err := e.api.Image(ctx, name)
+	if errors.Is(err, api.ErrNotFound) {
+		if err := e.pulls.pull(ctx, name); err != nil {
+			return nil, err
+		}
+		image, err = e.api.Image(ctx, name)
+	}
+	if err != nil {
+		return nil, e.fail("look into image "+name, err)
+	}
+	volumes := slices.Sorted(maps.Keys(image.Config.Volumes))
+	e.images.Store(name, volumes)
+	return volumes, nil
+}
+
 // HasImage implements backend.ImageStore.
 func (b *Backend) HasImage(ctx context.Context, name string) (bool, error) {
 	e, err := b.connected(ctx)
 	if err != nil {
 		return false, err
 	}
-	has, err := e.api.HasImage(ctx, name)
-	return has, e.fail("look for image "+name, err)
+	_, err = e.api.Image(ctx, name)
+	if errors.Is(err, api.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, e.fail("look for image "+name, err)
 }
 
 // startError explains why a container did not start.

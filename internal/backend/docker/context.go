@@ -20,6 +20,12 @@ const defaultContext = "default"
 // those of Docker's client: config.json names the context, and the directory contexts holds, under the
 // SHA-256 of the name, the address and the certificates.
 func (e Endpoint) context() (a address, found bool, err error) {
+	if e.configDir() == "" {
+		if e.Context != "" && e.Context != defaultContext {
+			return address{}, false, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: DOCKER_CONTEXT=%s: without HOME and DOCKER_CONFIG nobody knows where contexts are", e.Context))
+		}
+		return address{}, false, nil
+	}
 	name, from := e.Context, "DOCKER_CONTEXT="+e.Context
 	if name == "" {
 		if name, err = e.currentContext(); err != nil {
@@ -51,6 +57,7 @@ func (e Endpoint) context() (a address, found bool, err error) {
 	if _, err := os.Stat(certs); err == nil {
 		a.certs = certs
 	}
+	a.tls = a.certs != "" || docker.SkipTLSVerify
 	return a, true, nil
 }
 

@@ -33,6 +33,13 @@ const ready = "ready"
 
 // get returns the name of the volume. image is one that the engine has, or can get.
 func (d *delivery) get(ctx context.Context, image string) (string, error) {
+	if volume := d.filled(); volume != "" {
+		return volume, nil
+	}
+	// A download must not keep those waiting whose image is there.
+	if _, err := d.engine.volumesOf(ctx, image); err != nil {
+		return "", err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.volume != "" {
@@ -49,6 +56,13 @@ func (d *delivery) get(ctx context.Context, image string) (string, error) {
 	}
 	d.volume = name
 	return name, nil
+}
+
+// filled returns the name of the volume if it is known to be filled.
+func (d *delivery) filled() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.volume
 }
 
 // forget has the volume looked at again: somebody may have removed it.
@@ -73,7 +87,7 @@ func (d *delivery) fill(ctx context.Context, name, image string, binary []byte) 
 	if err != nil {
 		return err
 	}
-	defer d.engine.remove(context.WithoutCancel(ctx), id) //nolint:errcheck // the next server removes it
+	defer d.engine.giveUp(ctx, id)
 	if filled, err := engine.HasPath(ctx, id, agentDir+"/"+ready); err != nil || filled {
 		return d.engine.fail("look into volume "+name, err)
 	}
@@ -81,13 +95,15 @@ func (d *delivery) fill(ctx context.Context, name, image string, binary []byte) 
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
 	return d.engine.fail("copy the agent into volume "+name, engine.CopyIn(ctx, id, agentDir, bytes.NewReader(archive)))
 }
 
 const (
 	// carryTimeout is how long another server may take to fill the volume. One that died in between has
 	// left its carrier.
-	carryTimeout = 10 * time.Second
+	carryTimeout = abandonedAfter
 	carryRetry   = 100 * time.Millisecond
 )
 
@@ -140,18 +156,5 @@ func (e *engine) fail(step string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if ctxErr := contextError(err); ctxErr != nil {
-		return ctxErr
-	}
 	return backend.Wrap(backend.ErrUnavailable, fmt.Errorf("docker: %s: %w; is the engine at %s well? docker info tells", step, err, e.where.shown()))
-}
-
-// contextError returns the error of a context if that is what err is about.
-func contextError(err error) error {
-	for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-		if errors.Is(err, end) {
-			return end
-		}
-	}
-	return nil
 }

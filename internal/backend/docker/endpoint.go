@@ -5,7 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -31,10 +31,10 @@ type Endpoint struct {
 // An address is one place where an engine may be.
 type address struct {
 	host string
-	// certs is the directory with ca.pem, cert.pem and key.pem, empty for none; verify says that the
-	// engine's certificate must be signed by ca.pem.
-	certs  string
-	verify bool
+	// tls says that the connection is encrypted, verify that the engine's certificate is checked. certs is
+	// the directory with ca.pem, cert.pem and key.pem, those of them that there are; empty for none.
+	tls, verify bool
+	certs       string
 	// from says what named the place, for errors.
 	from string
 }
@@ -43,6 +43,7 @@ type address struct {
 func (e Endpoint) addresses() ([]address, error) {
 	if e.Host != "" {
 		a := address{host: e.Host, certs: e.CertPath, verify: e.TLSVerify != "", from: "DOCKER_HOST"}
+		a.tls = a.verify || a.certs != ""
 		if a.verify && a.certs == "" {
 			a.certs = e.configDir()
 		}
@@ -56,7 +57,10 @@ func (e Endpoint) addresses() ([]address, error) {
 		return nil, err
 	}
 	if found {
-		return []address{a}, a.check()
+		if err := a.check(); err != nil {
+			return nil, err
+		}
+		return []address{a}, nil
 	}
 	return e.usual(), nil
 }
@@ -67,22 +71,33 @@ func (a *address) check() error {
 		a.host = "unix://" + a.host
 	}
 	scheme, rest, _ := strings.Cut(a.host, "://")
+	if scheme == "tcp" && rest != "" && !strings.Contains(rest[strings.LastIndexByte(rest, ']')+1:], ":") {
+		a.host += map[bool]string{false: ":2375", true: ":2376"}[a.tls] // Docker's own
+	}
 	switch {
+	case scheme != "ssh" && strings.Contains(rest, "@"):
+		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: %q has a user name, which engines do not take; leave it out", a.from, a.shown()))
 	case scheme == "ssh":
 		return backend.Wrap(backend.ErrUnsupported, fmt.Errorf("docker: %s: connect over ssh: forward the socket, ssh -nNT -L /tmp/docker.sock:/var/run/docker.sock HOST, and set DOCKER_HOST=unix:///tmp/docker.sock", a.from))
-	case rest == "" || (scheme != "unix" && scheme != "tcp" && scheme != "npipe" && scheme != "http" && scheme != "https"):
+	case rest == "" || (scheme != "unix" && scheme != "tcp" && scheme != "npipe"):
 		return backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: %q is no address of an engine; use unix:///PATH, tcp://HOST:PORT or npipe:////./pipe/NAME", a.from, a.shown()))
 	}
 	return nil
 }
 
-// shown is the address without a password.
+// shown is the address without what may be a password.
 func (a *address) shown() string {
-	u, err := url.Parse(a.host)
-	if err != nil {
-		return "(not shown)"
+	scheme, rest, ok := strings.Cut(a.host, "://")
+	if !ok {
+		scheme, rest = "", a.host
 	}
-	return u.Redacted()
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 {
+		rest = "..." + rest[i:]
+	}
+	if scheme == "" {
+		return rest
+	}
+	return scheme + "://" + rest
 }
 
 // usual are the places where engines listen by default: the system's own, rootless Docker, Docker
@@ -112,8 +127,10 @@ func (e Endpoint) usual() []address {
 	return found
 }
 
+// configDir is empty where there is neither a directory of that name nor a home: what lies in the working
+// directory of a server is an accident.
 func (e Endpoint) configDir() string {
-	if e.ConfigDir != "" {
+	if e.ConfigDir != "" || e.Home == "" {
 		return e.ConfigDir
 	}
 	return filepath.Join(e.Home, ".docker")
@@ -124,42 +141,49 @@ func (a *address) open() (*api.Client, error) {
 	scheme, rest, _ := strings.Cut(a.host, "://")
 	at := api.Address{Network: scheme, Path: rest}
 	switch scheme {
-	case "http", "https":
-		at.Network = "tcp"
 	case "npipe":
 		at.Path = strings.ReplaceAll(rest, "/", `\`)
-	}
-	if at.Network == "tcp" {
+	case "tcp":
 		at.Path, _, _ = strings.Cut(at.Path, "/")
-	}
-	if a.certs != "" && at.Network == "tcp" {
-		config, err := a.tls()
+		if !a.tls {
+			break
+		}
+		config, err := a.config()
 		if err != nil {
-			return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: read the certificates in %s: %w; DOCKER_CERT_PATH must hold ca.pem, cert.pem and key.pem", a.from, a.certs, err))
+			return nil, backend.Wrap(backend.ErrInvalid, fmt.Errorf("docker: %s: read the certificates in %s: %w; the directory must hold ca.pem, cert.pem and key.pem", a.from, a.certs, err))
 		}
 		at.TLS = config
 	}
 	return api.New(at), nil
 }
 
-// tls reads the certificates. Where the engine's own is checked, only those that ca.pem has signed count.
-func (a *address) tls() (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(filepath.Join(a.certs, "cert.pem"), filepath.Join(a.certs, "key.pem"))
-	if err != nil {
-		return nil, err
-	}
+// config reads the certificates that there are. Where the engine's own is checked, only those that ca.pem
+// has signed count, or without that file those that this machine trusts.
+func (a *address) config() (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
-		Certificates:       []tls.Certificate{pair},
 		InsecureSkipVerify: !a.verify, //nolint:gosec // as Docker does without DOCKER_TLS_VERIFY; a warning says so
 	}
-	ca, err := os.ReadFile(filepath.Join(a.certs, "ca.pem"))
-	if err != nil {
+	name := func(file string) string { return filepath.Join(a.certs, file) }
+	if a.certs == "" {
+		return config, nil
+	}
+	ca, err := os.ReadFile(name("ca.pem"))
+	switch {
+	case err == nil:
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.New("ca.pem holds no certificate")
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(ca) {
-		return nil, errors.New("ca.pem holds no certificate")
+	pair, pairErr := tls.LoadX509KeyPair(name("cert.pem"), name("key.pem"))
+	switch {
+	case pairErr == nil:
+		config.Certificates = []tls.Certificate{pair}
+	case err != nil || !errors.Is(pairErr, fs.ErrNotExist):
+		return nil, pairErr // a directory without any of them is a mistake
 	}
 	return config, nil
 }

@@ -46,6 +46,7 @@ func TestPlaces(t *testing.T) {
 	certs := dockerContext(t, config, "work", `{"Name": "work", "Endpoints": {"docker": {"Host": "tcp://10.1.2.3:2376"}}}`)
 	write(t, filepath.Join(certs, "ca.pem"), "")
 	dockerContext(t, config, "loose", `{"Endpoints": {"docker": {"Host": "unix:///x.sock", "SkipTLSVerify": true}}}`)
+	dockerContext(t, config, "open", `{"Endpoints": {"docker": {"Host": "tcp://h:1", "SkipTLSVerify": true}}}`)
 	empty := t.TempDir()
 	for name, test := range map[string]struct {
 		endpoint docker.Endpoint
@@ -57,9 +58,13 @@ func TestPlaces(t *testing.T) {
 		"certificates":           {docker.Endpoint{Host: "tcp://h:1", CertPath: "/c", TLSVerify: "1"}, []string{"tcp://h:1 from DOCKER_HOST certificates /c verified"}},
 		"certificates unchecked": {docker.Endpoint{Host: "tcp://h:1", CertPath: "/c"}, []string{"tcp://h:1 from DOCKER_HOST certificates /c"}},
 		"verify alone":           {docker.Endpoint{Host: "tcp://h:1", TLSVerify: "yes", ConfigDir: "/d"}, []string{"tcp://h:1 from DOCKER_HOST certificates /d verified"}},
+		"port of Docker":         {docker.Endpoint{Host: "tcp://h"}, []string{"tcp://h:2375 from DOCKER_HOST"}},
+		"port of Docker's TLS":   {docker.Endpoint{Host: "tcp://h", CertPath: "/c"}, []string{"tcp://h:2376 from DOCKER_HOST certificates /c"}},
+		"address of IPv6":        {docker.Endpoint{Host: "tcp://[::1]"}, []string{"tcp://[::1]:2375 from DOCKER_HOST"}},
+		"context without check":  {docker.Endpoint{ConfigDir: config, Context: "open"}, []string{"tcp://h:1 from DOCKER_CONTEXT=open encrypted"}},
 		"current context":        {docker.Endpoint{Home: home}, []string{"tcp://10.1.2.3:2376 from docker context work certificates " + certs + " verified"}},
-		"named context":          {docker.Endpoint{Home: home, Context: "loose"}, []string{"unix:///x.sock from DOCKER_CONTEXT=loose"}},
-		"directory of contexts":  {docker.Endpoint{ConfigDir: config, Context: "loose"}, []string{"unix:///x.sock from DOCKER_CONTEXT=loose"}},
+		"named context":          {docker.Endpoint{Home: home, Context: "loose"}, []string{"unix:///x.sock from DOCKER_CONTEXT=loose encrypted"}},
+		"directory of contexts":  {docker.Endpoint{ConfigDir: config, Context: "loose"}, []string{"unix:///x.sock from DOCKER_CONTEXT=loose encrypted"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,12 +105,16 @@ func TestBadPlaces(t *testing.T) {
 	}{
 		"ssh":              {docker.Endpoint{Host: "ssh://me@host"}, backend.ErrUnsupported, "ssh -nNT -L"},
 		"no scheme":        {docker.Endpoint{Host: "localhost"}, backend.ErrInvalid, `DOCKER_HOST: "localhost" is no address`},
+		"user name":        {docker.Endpoint{Host: "tcp://me:secret@x:1"}, backend.ErrInvalid, `"tcp://...@x:1" has a user name`},
+		"password alone":   {docker.Endpoint{Host: "me:secret@x:1"}, backend.ErrInvalid, `"...@x:1"`},
+		"https":            {docker.Endpoint{Host: "https://x:1"}, backend.ErrInvalid, "use unix:///PATH, tcp://HOST:PORT"},
+		"no home":          {docker.Endpoint{Context: "work"}, backend.ErrInvalid, "without HOME"},
 		"unknown scheme":   {docker.Endpoint{Host: "ftp://x:1"}, backend.ErrInvalid, "DOCKER_HOST"},
 		"no host":          {docker.Endpoint{Host: "tcp://"}, backend.ErrInvalid, "DOCKER_HOST"},
 		"context is gone":  {docker.Endpoint{ConfigDir: dir}, backend.ErrInvalid, "docker context gone"},
 		"broken file":      {docker.Endpoint{ConfigDir: broken}, backend.ErrInvalid, "config.json"},
 		"without engine":   {docker.Endpoint{ConfigDir: broken, Context: "none"}, backend.ErrInvalid, "names no engine"},
-		"password hidden":  {docker.Endpoint{Host: "ftp://me:secret@x:1"}, backend.ErrInvalid, "me:xxxxx@x"},
+		"password hidden":  {docker.Endpoint{Host: "ftp://me:secret@x:1"}, backend.ErrInvalid, "...@x:1"},
 		"context in a jar": {docker.Endpoint{ConfigDir: dir, Context: "../../etc"}, backend.ErrInvalid, "DOCKER_CONTEXT=../../etc"},
 	} {
 		t.Run(name, func(t *testing.T) {

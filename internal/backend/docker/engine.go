@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
@@ -32,6 +34,7 @@ type engine struct {
 	fates  *fates
 	agents *delivery
 	pulls  *pulls
+	images sync.Map // the volumes of images that are there, by name
 }
 
 // connect finds an engine and asks it what it can do.
@@ -68,8 +71,8 @@ func (a *address) connect(ctx context.Context, o Options, timeout time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	if a.certs != "" && !a.verify {
-		o.Logger.WarnContext(ctx, "the certificate of the engine is not checked; set DOCKER_TLS_VERIFY=1", "engine", a.shown())
+	if a.tls && !a.verify && strings.HasPrefix(a.host, "tcp:") {
+		o.Logger.WarnContext(ctx, "the certificate of the engine is not checked", "engine", a.shown(), "from", a.from)
 	}
 	e := &engine{api: client, where: *a, log: o.Logger}
 	if err := e.greet(ctx, o.Endpoint.APIVersion); err != nil {

@@ -1,8 +1,10 @@
 package docker_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -102,10 +104,12 @@ func TestImageWithoutAnything(t *testing.T) {
 	t.Parallel()
 	b, _ := onEngine(t)
 	name := os.Getenv("SANDBOX_TEST_REGISTRY") + "/llm-sandbox-test/empty:1"
+	forget := func() { _ = exec.Command("docker", "--host", host(), "image", "rm", "-f", name).Run() }
+	forget()
+	t.Cleanup(forget)
 	if has, err := b.HasImage(t.Context(), name); err != nil || has {
-		t.Fatalf("the engine has %s: %v, %v; the script removes it", name, has, err)
+		t.Fatalf("the engine has %s already: %v, %v", name, has, err)
 	}
-	t.Cleanup(func() { _ = exec.Command("docker", "--host", host(), "image", "rm", "-f", name).Run() })
 	s := create(t, b, backend.Spec{Image: name})
 	archive := []byte("a\x00")
 	if err := s.CopyIn(t.Context(), "/tmp", bytes.NewReader(archive)); !errors.Is(err, backend.ErrInvalid) {
@@ -178,7 +182,7 @@ func TestTidy(t *testing.T) {
 		if name == "stranger" {
 			c.Labels = nil
 		}
-		id, err := engine.CreateContainer(t.Context(), "tidy-"+name, c)
+		id, err := engine.CreateContainer(t.Context(), "tidy-"+name+"-"+rand.Text(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,6 +227,37 @@ func TestTidy(t *testing.T) {
 	for _, name := range []string{"young", "stranger"} {
 		if state(name) == "gone" {
 			t.Errorf("%s is gone", name)
+		}
+	}
+}
+
+// TestVolumesOfImages: what an image declares to be a volume is a directory of the sandbox, with its limit,
+// and not on the engine's disk.
+func TestVolumesOfImages(t *testing.T) {
+	t.Parallel()
+	b, _ := onEngine(t)
+	const name = "llm-sandbox-test/volumes"
+	load := exec.CommandContext(t.Context(), "docker", "--host", host(), "import", "--change", "VOLUME /data", "--change", "VOLUME /tmp", "-", name)
+	load.Stdin = bytes.NewReader(make([]byte, 1024)) // an empty archive
+	if out, err := load.CombinedOutput(); err != nil {
+		t.Fatalf("import: %v, %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("docker", "--host", host(), "image", "rm", "-f", name).Run() })
+	s := create(t, b, backend.Spec{Image: name, Limits: backend.Limits{Disk: 1 << 20}})
+	for _, dir := range []string{"/data", "/tmp"} {
+		for size, fits := range map[int]bool{1 << 10: true, 2 << 20: false} {
+			var packed bytes.Buffer
+			w := tar.NewWriter(&packed)
+			err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "f", Mode: 0o644, Size: int64(size)})
+			if err == nil {
+				_, err = w.Write(make([]byte, size))
+			}
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.CopyIn(t.Context(), dir, &packed); (err == nil) != fits {
+				t.Errorf("a file of %d bytes in %s: %v", size, dir, err)
+			}
 		}
 	}
 }

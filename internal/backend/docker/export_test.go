@@ -18,6 +18,9 @@ func Places(e Endpoint) ([]string, error) {
 		if a.certs != "" {
 			text += " certificates " + a.certs
 		}
+		if a.tls && a.certs == "" {
+			text += " encrypted"
+		}
 		if a.verify {
 			text += " verified"
 		}
@@ -27,6 +30,6 @@ func Places(e Endpoint) ([]string, error) {
 }
 
 // Body returns what an engine is told of a sandbox.
-func Body(spec backend.Spec, h Hardening, volume string) ([]byte, error) {
-	return json.MarshalIndent(newBody(spec, h, volume), "", "  ")
+func Body(spec backend.Spec, h Hardening, volume string, volumes ...string) ([]byte, error) {
+	return json.MarshalIndent(newBody(spec, h, volume, volumes), "", "  ")
 }

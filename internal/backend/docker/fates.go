@@ -20,7 +20,8 @@ type fates struct {
 }
 
 type fate struct {
-	oom bool
+	// oom is when a process was last killed for lack of memory; ended is when the container did.
+	oom, ended time.Time
 	// died is closed when the container has ended.
 	died chan struct{}
 }
@@ -55,11 +56,12 @@ func (f *fates) note(m api.Event) {
 	switch {
 	case fate == nil:
 	case m.Action == "oom":
-		fate.oom = true
+		fate.oom = time.Now()
 	case m.Action == "die":
 		select {
 		case <-fate.died:
 		default:
+			fate.ended = time.Now()
 			close(fate.died)
 		}
 	}
@@ -93,5 +95,9 @@ func (f *fates) outOfMemory(ctx context.Context, id string) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return fate.oom
+	return !fate.oom.IsZero() && fate.ended.Sub(fate.oom) < oomReach
 }
+
+// oomReach is how long after the kill of a process the end of its container may be told, when the one is
+// the reason for the other. Programs also survive the kill of a child.
+const oomReach = 3 * time.Second

@@ -10,6 +10,7 @@ import (
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/client"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/agent/command"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend"
+	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/container/api"
 	"github.com/llm-sandbox-mcp/llm-sandbox-mcp/internal/backend/launch"
 )
 
@@ -34,14 +35,18 @@ func (e *engine) launch(ctx context.Context, id string, spec backend.Spec, h Har
 var errNoAgent = errors.New("the agent is not in its volume")
 
 func (e *engine) tryLaunch(ctx context.Context, id string, spec backend.Spec, h Hardening) (*agent, error) {
+	volumes, err := e.volumesOf(ctx, spec.Image)
+	if err != nil {
+		return nil, err
+	}
 	volume, err := e.agents.get(ctx, spec.Image)
 	if err != nil {
 		return nil, err
 	}
 	name := "llm-sandbox-" + id
-	containerID, err := e.create(ctx, name, newBody(spec, h, volume))
+	containerID, err := e.create(ctx, name, newBody(spec, h, volume, volumes))
 	if err != nil {
-		if contextError(err) != nil || errors.Is(err, context.DeadlineExceeded) {
+		if _, answered := errors.AsType[*api.Error](err); !answered { // nobody knows what the engine made of it
 			e.giveUp(ctx, name)
 		}
 		return nil, err
@@ -90,7 +95,7 @@ func (a *agent) boot(ctx context.Context) error {
 	if err := a.engine.api.StartContainer(step, a.container); err != nil {
 		_ = stream.Close()
 		if strings.Contains(err.Error(), command.Name) {
-			return errors.Join(errNoAgent, a.engine.startError(err))
+			return fmt.Errorf("%w: %w", errNoAgent, a.engine.startError(err))
 		}
 		return a.engine.startError(err)
 	}

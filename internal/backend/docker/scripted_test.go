@@ -18,7 +18,7 @@ import (
 
 // scripted is an engine that a test plays, for faults that a real one cannot be brought to. It returns a
 // backend that talks to it.
-func scripted(t *testing.T, answer http.Handler) *docker.Backend {
+func scripted(t *testing.T, answer http.Handler, log ...logged) *docker.Backend {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	var config net.ListenConfig
@@ -28,8 +28,12 @@ func scripted(t *testing.T, answer http.Handler) *docker.Backend {
 	}
 	server := &http.Server{Handler: answer, ReadHeaderTimeout: time.Minute}
 	go func() { _ = server.Serve(l) }()
+	logger := slog.New(slog.DiscardHandler)
+	for _, l := range log {
+		logger = slog.New(slog.NewTextHandler(l, nil))
+	}
 	b := docker.New(docker.Options{
-		Logger:   slog.New(slog.DiscardHandler),
+		Logger:   logger,
 		Endpoint: docker.Endpoint{Host: "unix://" + path},
 		Agent:    func(string) ([]byte, error) { return []byte("agent"), nil },
 	})
@@ -57,6 +61,8 @@ func pages(version string, answers map[string]func(http.ResponseWriter, *http.Re
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/info"):
 			fmt.Fprint(w, `{"OSType": "linux", "Architecture": "aarch64", "MemoryLimit": true, "CpuCfsQuota": true, "PidsLimit": true, "CgroupDriver": "systemd"}`)
+		case strings.Contains(r.URL.Path, "/images/"):
+			fmt.Fprint(w, `{}`)
 		case strings.HasSuffix(r.URL.Path, "/events"):
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
@@ -164,20 +170,28 @@ func TestFaultsOfAnEngine(t *testing.T) {
 		says    string
 	}{
 		"image is nowhere": {
-			answers{"/containers/create": missing, "/images/create": text(404, `{"message": "manifest unknown"}`)},
+			answers{"/x:1/json": missing, "/containers/create": missing, "/images/create": text(404, `{"message": "manifest unknown"}`)},
 			backend.ErrNotFound, "image x:1 is not there, and downloading it failed: manifest unknown",
 		},
 		"download breaks": {
-			answers{"/containers/create": missing, "/images/create": text(200, `{"status": "Pulling"}{"error": "connection reset by peer"}`)},
+			answers{"/x:1/json": missing, "/containers/create": missing, "/images/create": text(200, `{"status": "Pulling"}{"error": "connection reset by peer"}`)},
 			backend.ErrUnavailable, "connection reset by peer",
 		},
 		"download says nonsense": {
-			answers{"/containers/create": missing, "/images/create": text(200, `{"status": `)},
+			answers{"/x:1/json": missing, "/containers/create": missing, "/images/create": text(200, `{"status": `)},
 			backend.ErrUnavailable, "unexpected EOF",
 		},
 		"image vanishes": {
-			answers{"/containers/create": missing, "/images/create": text(200, `{"status": "done"}`)},
+			answers{"/x:1/json": missing, "/containers/create": missing, "/images/create": text(200, `{"status": "done"}`)},
 			backend.ErrUnavailable, "No such image",
+		},
+		"image vanishes later": {
+			answers{"/containers/create": missing, "/images/create": text(200, `{"status": "done"}`)},
+			backend.ErrUnavailable, "create container: No such image",
+		},
+		"no attachment": {
+			answers{"/containers/create": created, "/archive": text(200, ``), "/attach": text(409, `{"message": "container is paused"}`)},
+			backend.ErrUnavailable, "container is paused",
 		},
 		"a setting is wrong": {
 			answers{"/containers/create": text(400, `{"message": "invalid --security-opt"}`)},
@@ -229,4 +243,66 @@ func TestRefusedSpecs(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want %v", name, s, err, test.kind)
 		}
 	}
+}
+
+// TestRemovalIsWaitedFor: an engine that is at it already is believed only when it says that it is done.
+func TestRemovalIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	type answers = map[string]func(http.ResponseWriter, *http.Request)
+	for name, test := range map[string]struct {
+		wait func(http.ResponseWriter, *http.Request)
+		says string
+	}{
+		"it fails": {text(200, `{"StatusCode": 0, "Error": {"Message": "device or resource busy"}}`), "device or resource busy"},
+		"it breaks off": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(200)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, "EOF"},
+		"it is gone": {text(404, `{"message": "No such container"}`), ""},
+		"it is done": {text(200, `{"StatusCode": 137}`), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			removed := make(chan error, 1)
+			b := scripted(t, pages("1.45", answers{
+				"/containers/0123456789ab": text(409, `{"message": "removal of container is already in progress"}`),
+				"/wait":                    test.wait,
+				"/containers/json":         text(200, `[{"Id": "0123456789ab", "State": "dead"}]`),
+			}), func(text string) {
+				select {
+				case removed <- errors.New(text):
+				default:
+				}
+			})
+			if err := b.Probe(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			patience := 20 * time.Second
+			if test.says == "" {
+				patience = 300 * time.Millisecond // for what must not come
+			}
+			timer := time.NewTimer(patience)
+			defer timer.Stop()
+			select {
+			case err := <-removed:
+				if test.says == "" || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("warned %v, want %q", err, test.says)
+				}
+			case <-timer.C:
+				if test.says != "" {
+					t.Errorf("nothing was said, want %q", test.says)
+				}
+			}
+		})
+	}
+}
+
+// A logged hands on what is logged.
+type logged func(text string)
+
+// Write implements io.Writer.
+func (l logged) Write(p []byte) (int, error) {
+	l(string(p))
+	return len(p), nil
 }

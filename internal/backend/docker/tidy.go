@@ -19,7 +19,22 @@ const (
 // A running one is never touched: its agent ends with the connection to its server, so that it has one.
 // One that has ended removes itself; what has not, was kept by an engine that broke down. One that was
 // made and not started for long has lost its server in between.
+//
+// It looks when it is called, and then now and then until ctx ends.
 func (e *engine) tidy(ctx context.Context) {
+	tick := time.NewTicker(abandonedAfter)
+	defer tick.Stop()
+	for {
+		e.tidyOnce(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (e *engine) tidyOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
 	defer cancel()
 	list, err := e.api.Containers(ctx, api.Filters{"label": {labelRole}, "status": {"created", "exited", "dead"}})

@@ -105,7 +105,8 @@ func (s *Set) start(ctx context.Context, launch Func) answer {
 		}
 		return answer{err: err}
 	}
-	sandbox := &Sandbox{set: s, id: id, agent: agent}
+	sandbox := &Sandbox{set: s, id: id, agent: agent, turn: make(chan bool, 1)}
+	sandbox.turn <- false
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[sandbox] = struct{}{} // also if the set is being closed: Close waits for this launch first

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,9 +19,9 @@ type Sandbox struct {
 	id    string
 	agent Agent
 
-	closed  atomic.Bool
-	closing sync.Mutex
-	removed bool
+	closed atomic.Bool
+	// turn is taken by the one that removes; it holds whether that is done.
+	turn chan bool
 }
 
 // ID implements backend.Sandbox.
@@ -71,15 +70,24 @@ func (s *Sandbox) Start(ctx context.Context, cmd backend.Command) (backend.Proce
 // Close implements backend.Sandbox.
 func (s *Sandbox) Close(ctx context.Context) error {
 	s.closed.Store(true)
-	s.closing.Lock()
-	defer s.closing.Unlock()
-	if s.removed {
+	var removed bool
+	select {
+	case removed = <-s.turn:
+	default:
+		select {
+		case removed = <-s.turn:
+		case <-ctx.Done():
+			return fmt.Errorf("%s: remove sandbox %s: it is being removed: %w", s.set.name, s.id, ctx.Err())
+		}
+	}
+	defer func() { s.turn <- removed }()
+	if removed {
 		return nil
 	}
 	if err := s.agent.Destroy(ctx); err != nil {
 		return fmt.Errorf("%s: remove sandbox %s: %w", s.set.name, s.id, err)
 	}
-	s.removed = true
+	removed = true
 	s.set.forget(s)
 	return nil
 }

@@ -173,8 +173,11 @@ func (c *Client) open(ctx context.Context, method, path string, query url.Values
 	return response.Body, nil
 }
 
-// maxMessage bounds what is read of an error.
-const maxMessage = 64 << 10
+// maxMessage bounds what is read of an error, maxAnswer what is read of an answer, in bytes.
+const (
+	maxMessage = 64 << 10
+	maxAnswer  = 16 << 20
+)
 
 // refused returns the error in an answer that is one.
 func refused(response *http.Response) error {
@@ -202,9 +205,11 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 		return err
 	}
 	if into != nil {
-		err = json.NewDecoder(answer).Decode(into)
+		err = json.NewDecoder(io.LimitReader(answer, maxAnswer)).Decode(into)
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer, maxMessage)) // so that the connection is used again
+	if err == nil { // to its end: an answer that breaks off is none, and then the connection is used again
+		_, err = io.Copy(io.Discard, io.LimitReader(answer, maxAnswer))
+	}
 	return errors.Join(err, answer.Close())
 }
 
@@ -226,9 +231,11 @@ func (c *Client) Hello(ctx context.Context, want string) error {
 	if err := errors.Join(refused(response), response.Body.Close()); err != nil {
 		return err
 	}
-	version := want
+	version := strings.TrimPrefix(want, "v")
 	switch {
-	case want != "":
+	case version != "" && older(version, MinVersion):
+		return fmt.Errorf("API %s was asked for, and %s is needed; correct DOCKER_API_VERSION", want, MinVersion)
+	case version != "":
 	case has == "":
 		return errors.New("what answers is no engine: it does not name a version of the API")
 	case older(has, MinVersion):

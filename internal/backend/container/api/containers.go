@@ -91,7 +91,12 @@ func (c *Client) RemoveContainer(ctx context.Context, id string) error {
 
 // WaitRemoved returns when a container is gone. [ErrNotFound] says that it was before.
 func (c *Client) WaitRemoved(ctx context.Context, id string) error {
-	return c.do(ctx, http.MethodPost, "/containers/"+id+"/wait", url.Values{"condition": {"removed"}}, nil, nil)
+	var answer struct{ Error *struct{ Message string } }
+	err := c.do(ctx, http.MethodPost, "/containers/"+id+"/wait", url.Values{"condition": {"removed"}}, nil, &answer)
+	if err == nil && answer.Error != nil && answer.Error.Message != "" {
+		err = errors.New(answer.Error.Message)
+	}
+	return err
 }
 
 // A Listed is a container in a list.

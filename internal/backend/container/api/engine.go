@@ -49,13 +49,19 @@ func (c *Client) Events(ctx context.Context, f Filters, note func(Event)) error 
 	}
 }
 
-// HasImage reports whether the engine has an image.
-func (c *Client) HasImage(ctx context.Context, name string) (bool, error) {
-	err := c.do(ctx, http.MethodGet, "/images/"+name+"/json", nil, nil, nil)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
+// An Image is one that the engine has.
+type Image struct {
+	Config struct {
+		// Volumes has the directories that each container gets a volume for, as its keys.
+		Volumes map[string]struct{}
 	}
-	return err == nil, err
+}
+
+// Image describes an image. One that the engine does not have is [ErrNotFound].
+func (c *Client) Image(ctx context.Context, name string) (Image, error) {
+	var image Image
+	err := c.do(ctx, http.MethodGet, "/images/"+name+"/json", nil, nil, &image)
+	return image, err
 }
 
 // Pull downloads an image. It returns when it is there.
