@@ -56,6 +56,13 @@ func TestCasesOnDocker(t *testing.T) {
 	runCases(t, cases, startDocker, "disk limit") // which docs/backends.md says that it lacks
 }
 
+// TestHostileProgramsOnDocker runs those in Python against a real engine.
+func TestHostileProgramsOnDocker(t *testing.T) {
+	t.Parallel()
+	dockerHost(t)
+	runHostile(t, "python", startDocker, "disk limit")
+}
+
 // TestDockerResult looks at what only containers have in their results.
 func TestDockerResult(t *testing.T) {
 	t.Parallel()

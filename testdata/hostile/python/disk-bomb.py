@@ -3,6 +3,7 @@
 # want: stdout limited
 # want: seconds 90
 # want: timeout 60
+# want: needs disk limit
 
 import os
 
